@@ -1,0 +1,2 @@
+/** Pure core of consumer groups. */
+package io.kagami.broker.core.group;

@@ -1,0 +1,2 @@
+/** Sockets, pipelines, dispatch in order. */
+package io.kagami.broker.net;

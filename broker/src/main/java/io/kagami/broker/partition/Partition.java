@@ -1,0 +1,63 @@
+package io.kagami.broker.partition;
+
+import io.kagami.log.Appended;
+import io.kagami.log.LogView;
+import io.kagami.mirror.ports.LocalPartitions.AppendOutcome;
+import io.kagami.mirror.ports.LocalPartitions.Position;
+import java.nio.ByteBuffer;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import org.apache.kafka.common.Uuid;
+
+/**
+ * One partition on its loop. Methods may be called from any thread; work queues on the loop in call order; stages complete there.
+ */
+public interface Partition {
+    /** Who may append. */
+    enum Mode {
+        WRITABLE,
+        MIRRORED,
+        OFFLINE
+    }
+
+    String topic();
+
+    Uuid topicId();
+
+    int partition();
+
+    Mode mode();
+
+    int leaderEpoch();
+
+    LogView view();
+
+    /** Exclusive; with one replica the log end. */
+    long highWatermark();
+
+    /** The loop itself: tasks run in order with everything else of this partition. */
+    Executor loop();
+
+    /**
+     * Appends validated v2 batches of a client or coordinator. Fails with a Kafka ApiException (InvalidRequestException that names
+     * the mirror when MIRRORED, KafkaStorageException when OFFLINE). The buffer belongs to the loop until the stage completes.
+     */
+    CompletionStage<Appended> append(ByteBuffer batches);
+
+    CompletionStage<AppendOutcome> appendMirrored(long expectedEndOffset, ByteBuffer batches);
+
+    CompletionStage<Position> truncateTo(long endOffset);
+
+    CompletionStage<Position> restartAt(long offset);
+
+    CompletionStage<Position> advanceStart(long startOffset);
+
+    CompletionStage<Position> leaderEpoch(int epoch);
+
+    CompletionStage<Position> mode(Mode mode);
+
+    CompletionStage<Void> force();
+
+    /** Runs once on some thread when the log end passes {@code offset} or anything else a fetch waits for changes; returns a cancel. */
+    Runnable onChange(long offset, Runnable wake);
+}

@@ -1,0 +1,26 @@
+package io.kagami.log;
+
+import java.util.Collection;
+import java.util.Optional;
+import java.util.UUID;
+
+/**
+ * All logs of one data directory: the lock file, the clean-shutdown mark, open and recover. Thread-safe but blocking:
+ * called from start, stop and the partition loops.
+ */
+public interface LogDirectory extends AutoCloseable {
+    /** Logs found at open, recovered. */
+    Collection<PartitionLog> logs();
+
+    Optional<PartitionLog> get(LogName name);
+
+    /** Creates an empty log; durable (directory and partition.metadata forced) on return. */
+    PartitionLog create(LogName name, UUID topicId, LogOptions options);
+
+    /** Renames to {@code *-delete} and unlinks; open slices stay readable. Absent is fine. */
+    void delete(LogName name);
+
+    /** Closes all logs cleanly, then writes the clean-shutdown mark and gives up the lock. */
+    @Override
+    void close();
+}

@@ -1,0 +1,51 @@
+package io.kagami.log;
+
+import java.nio.ByteBuffer;
+import java.util.UUID;
+
+/**
+ * The log of one partition. All methods but {@link #view()}, {@link #name()} and {@link #topicId()} are called by its one
+ * writer thread. Any {@link StorageFault} takes the log offline: later writes fail at once, reads of what is known to be good go on.
+ */
+public interface PartitionLog {
+    LogName name();
+
+    UUID topicId();
+
+    LogView view();
+
+    /**
+     * Appends v2 batches of a client: base offsets and leader epoch are stamped into the buffer's headers in place (the CRC covers
+     * neither). The caller has validated the batches. One gathering write.
+     *
+     * @param batches whole batches between position and limit; the position is at the limit afterwards
+     */
+    Appended append(ByteBuffer batches, int leaderEpoch);
+
+    /**
+     * Appends batches of the source byte for byte. Their base offsets must not be below the log end and must increase; holes are kept.
+     * Epoch history, producers and indexes learn from the headers.
+     *
+     * @throws IllegalArgumentException when the batches do not continue this log; nothing is written then
+     */
+    Appended appendMirrored(ByteBuffer batches);
+
+    /** Cuts everything at and above the offset; an offset inside a batch cuts the whole batch. */
+    void truncateTo(long endOffset);
+
+    /** Drops everything; the log is empty and starts and ends at the offset. */
+    void restartAt(long offset);
+
+    /** Moves the log start up (never down, never above the end); whole segments below it are deleted. */
+    void advanceStart(long startOffset);
+
+    /** Rolls the active segment when it is older than its options allow. */
+    void rollIfDue(long nowMs);
+
+    void reconfigure(LogOptions options);
+
+    /** Forces data to disk and returns when it is there. */
+    void force();
+
+    boolean offline();
+}

@@ -1,0 +1,2 @@
+/** Pull, append, converge, hand over: the mirror engine. */
+package io.kagami.mirror;

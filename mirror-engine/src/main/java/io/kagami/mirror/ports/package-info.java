@@ -1,0 +1,2 @@
+/** What the engine needs of the broker it runs in. */
+package io.kagami.mirror.ports;
