@@ -18,7 +18,7 @@ class HouseRulesTest {
     private static final int LINE_CHARACTERS_MAX = 200;
 
     /** Shells that may read the system clock or wait: each is a place where the outside world begins. */
-    private static final Set<String> CLOCK_READERS = Set.of();
+    private static final Set<String> CLOCK_READERS = Set.of("ForkedKafka.java");
 
     @Test
     void theTreeIsSeen() {
