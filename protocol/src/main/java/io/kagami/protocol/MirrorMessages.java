@@ -14,7 +14,13 @@ public final class MirrorMessages {
     /** Every body of a private RPC. */
     public sealed interface Body {}
 
-    public record CreateClusterMirrorRequest(String mirror, Map<String, String> configs) implements Body {}
+    /** The configs hold credentials, so printing shows their keys only. */
+    public record CreateClusterMirrorRequest(String mirror, Map<String, String> configs) implements Body {
+        @Override
+        public String toString() {
+            return "CreateClusterMirrorRequest[mirror=" + mirror + ", configs=" + configs.keySet() + "]";
+        }
+    }
 
     public record DeleteClusterMirrorRequest(String mirror) implements Body {}
 
