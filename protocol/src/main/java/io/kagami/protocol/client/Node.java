@@ -1,9 +1,9 @@
 package io.kagami.protocol.client;
 
-/** A broker's id and advertised address. */
+/** A broker's id and advertised address; a bootstrap server, whose id is not known yet, has a negative one. */
 public record Node(int id, String host, int port) {
     @Override
     public String toString() {
-        return id + "@" + host + ":" + port;
+        return (id < 0 ? "" : id + "@") + host + ":" + port;
     }
 }
