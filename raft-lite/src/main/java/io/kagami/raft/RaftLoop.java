@@ -10,6 +10,7 @@ import io.kagami.raft.core.Ready;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -24,15 +25,21 @@ import org.slf4j.LoggerFactory;
  */
 public final class RaftLoop implements Raft {
     private static final Logger LOG = LoggerFactory.getLogger(RaftLoop.class);
+
+    public static final String THREAD_NAME = "raft-loop";
     private static final long CLOSE_MS_MAX = 30_000;
+    /** Places in the queue that proposals cannot take. */
+    private static final int TASKS_MAX = 64;
 
-    private static final class Proposal {
-        final byte[] data;
-        final CompletableFuture<Long> outcome;
+    /** What waits for the loop: an entry to propose, or (entry null) a task to run between two groups. */
+    private static final class Input {
+        final byte[] entry;
+        final Runnable task;
+        final CompletableFuture<Long> outcome = new CompletableFuture<>();
 
-        Proposal(byte[] data, CompletableFuture<Long> outcome) {
-            this.data = data;
-            this.outcome = outcome;
+        Input(byte[] entry, Runnable task) {
+            this.entry = entry;
+            this.task = task;
         }
     }
 
@@ -43,7 +50,7 @@ public final class RaftLoop implements Raft {
     private final Transport transport;
     private final ReplicatedMachine machine;
     private final Consumer<Throwable> fatal;
-    private final ArrayBlockingQueue<Proposal> queue;
+    private final ArrayBlockingQueue<Input> queue;
     private final ArrayDeque<Waiting> waiting = new ArrayDeque<>();
     private final CompletableFuture<Void> started = new CompletableFuture<>();
     private final Thread thread;
@@ -67,8 +74,8 @@ public final class RaftLoop implements Raft {
         this.transport = transport;
         this.machine = machine;
         this.fatal = fatal;
-        this.queue = new ArrayBlockingQueue<>(config.queuedProposalsMax());
-        this.thread = new Thread(this::run, "raft-loop");
+        this.queue = new ArrayBlockingQueue<>(config.queuedProposalsMax() + TASKS_MAX);
+        this.thread = new Thread(this::run, THREAD_NAME);
     }
 
     /**
@@ -112,21 +119,33 @@ public final class RaftLoop implements Raft {
                     Reason.TOO_LARGE,
                     "an entry of " + entry.length + " bytes exceeds the limit of " + config.entryBytesMax()));
         }
-        CompletableFuture<Long> outcome = new CompletableFuture<>();
+        return enqueue(new Input(entry, null), config.queuedProposalsMax());
+    }
+
+    /**
+     * Runs a task on the raft loop, after everything that was proposed before it has been applied. Completes with the index applied last
+     * before it. Thread-safe. An exception of the task is fatal to the loop.
+     */
+    public CompletableFuture<Long> onLoop(Runnable task) {
+        return enqueue(new Input(null, task), config.queuedProposalsMax() + TASKS_MAX);
+    }
+
+    private CompletableFuture<Long> enqueue(Input input, int queuedMax) {
         ProposalFailed refused = null;
         synchronized (queue) {
             if (closing || ended) {
                 refused = new ProposalFailed(Reason.NOT_LEADER, "the metadata log is closed");
-            } else if (!queue.offer(new Proposal(entry, outcome))) {
+            } else if (queue.size() >= queuedMax) {
                 refused = new ProposalFailed(
-                        Reason.OVERLOADED,
-                        config.queuedProposalsMax() + " changes of metadata are waiting already; try again later");
+                        Reason.OVERLOADED, queue.size() + " changes of metadata are waiting already; try again later");
+            } else {
+                queue.add(input);
             }
         }
         if (refused != null) {
-            outcome.completeExceptionally(refused);
+            input.outcome.completeExceptionally(refused);
         }
-        return outcome;
+        return input.outcome;
     }
 
     @Override
@@ -158,7 +177,7 @@ public final class RaftLoop implements Raft {
             replay();
             started.complete(null);
             while (!(closing && queue.isEmpty())) {
-                takeProposals();
+                takeInputs();
                 work();
                 snapshotIfDue();
             }
@@ -194,24 +213,33 @@ public final class RaftLoop implements Raft {
                 .log("the metadata log is replayed");
     }
 
-    private void takeProposals() throws InterruptedException {
-        Proposal first = queue.poll(config.tickMs(), TimeUnit.MILLISECONDS);
-        if (first == null) {
+    /** One group: proposals up to the next task or the size of a batch. */
+    private void takeInputs() throws InterruptedException {
+        Input next = queue.poll(config.tickMs(), TimeUnit.MILLISECONDS);
+        if (next == null) {
             core.tick();
             return;
         }
-        List<Proposal> group = new ArrayList<>();
         long bytes = 0;
-        for (Proposal next = first; next != null; next = bytes < config.batchBytesMax() ? queue.poll() : null) {
-            group.add(next);
-            bytes += next.data.length;
+        while (next != null) {
+            if (next.task != null) {
+                work();
+                next.task.run();
+                next.outcome.complete(appliedIndex);
+                return;
+            }
+            bytes += next.entry.length;
+            propose(next);
+            next = bytes < config.batchBytesMax() ? queue.poll() : null;
         }
-        for (Proposal proposal : group) {
-            core.propose(proposal.data)
-                    .ifPresentOrElse(
-                            index -> waiting.add(new Waiting(index, proposal.outcome)),
-                            () -> proposal.outcome.completeExceptionally(
-                                    new ProposalFailed(Reason.NOT_LEADER, "this voter does not lead")));
+    }
+
+    private void propose(Input input) {
+        OptionalLong index = core.propose(input.entry);
+        if (index.isPresent()) {
+            waiting.add(new Waiting(index.getAsLong(), input.outcome));
+        } else {
+            input.outcome.completeExceptionally(new ProposalFailed(Reason.NOT_LEADER, "this voter does not lead"));
         }
     }
 
@@ -263,7 +291,7 @@ public final class RaftLoop implements Raft {
     }
 
     private void end(ProposalFailed reason) {
-        List<Proposal> left = new ArrayList<>();
+        List<Input> left = new ArrayList<>();
         synchronized (queue) {
             ended = true;
             queue.drainTo(left);
