@@ -1,0 +1,111 @@
+package io.kagami.protocol.records;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import org.apache.kafka.common.record.TimestampType;
+import org.apache.kafka.common.record.internal.RecordBatch;
+
+/** One batch of any format version (for 0 and 1: one message with what it wraps) as a view of the bytes given. */
+public final class BatchView {
+    private final RecordBatch batch;
+    private final ByteBuffer bytes;
+
+    BatchView(RecordBatch batch, ByteBuffer bytes) {
+        this.batch = batch;
+        this.bytes = bytes;
+    }
+
+    /** 0, 1 or 2. */
+    public byte magic() {
+        return batch.magic();
+    }
+
+    public long baseOffset() {
+        return batch.baseOffset();
+    }
+
+    /** Inclusive. */
+    public long lastOffset() {
+        return batch.lastOffset();
+    }
+
+    public int leaderEpoch() {
+        return batch.partitionLeaderEpoch();
+    }
+
+    /** As the header says; only reading the records proves it. */
+    public long maxTimestamp() {
+        return batch.maxTimestamp();
+    }
+
+    public boolean logAppendTime() {
+        return batch.timestampType() == TimestampType.LOG_APPEND_TIME;
+    }
+
+    public Codec codec() {
+        return Codec.of(batch.compressionType().id);
+    }
+
+    public long producerId() {
+        return batch.producerId();
+    }
+
+    public short producerEpoch() {
+        return batch.producerEpoch();
+    }
+
+    public int baseSequence() {
+        return batch.baseSequence();
+    }
+
+    public boolean transactional() {
+        return batch.isTransactional();
+    }
+
+    public boolean control() {
+        return batch.isControlBatch();
+    }
+
+    public int sizeInBytes() {
+        return batch.sizeInBytes();
+    }
+
+    /** Whether the checksum matches. */
+    public boolean valid() {
+        return batch.isValid();
+    }
+
+    /** The whole batch, a view. */
+    public ByteBuffer bytes() {
+        return bytes.duplicate();
+    }
+
+    /**
+     * Reads the records in order.
+     *
+     * @param inflatedBytesMax what compressed records may inflate to; without compression nothing is allocated
+     * @throws MalformedRecords when a record does not fit its batch, counts or offsets disagree with the header, or the budget is
+     *     exceeded; the consumer may have seen earlier records
+     */
+    public void forEach(int inflatedBytesMax, Consumer<RecordView> consumer) {
+        if (magic() == RecordBatch.MAGIC_VALUE_V2) {
+            BatchRecords.read(this, inflatedBytesMax, consumer);
+        } else {
+            LegacyRecords.read(this, inflatedBytesMax, consumer);
+        }
+    }
+
+    /** All records; see {@link #forEach}. */
+    public List<RecordView> records(int inflatedBytesMax) {
+        List<RecordView> records = new ArrayList<>();
+        forEach(inflatedBytesMax, records::add);
+        return records;
+    }
+
+    @Override
+    public String toString() {
+        return "batch " + baseOffset() + " to " + lastOffset();
+    }
+}

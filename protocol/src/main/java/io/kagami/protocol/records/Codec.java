@@ -1,0 +1,38 @@
+package io.kagami.protocol.records;
+
+import org.apache.kafka.common.compress.Compression;
+import org.apache.kafka.common.record.internal.CompressionType;
+
+/** Compression of a batch. */
+public enum Codec {
+    NONE(0),
+    GZIP(1),
+    SNAPPY(2),
+    LZ4(3),
+    ZSTD(4);
+
+    private static final Codec[] VALUES = values();
+
+    private final int id;
+
+    Codec(int id) {
+        this.id = id;
+    }
+
+    /** As in the attributes of a batch. */
+    public int id() {
+        return id;
+    }
+
+    /** @throws MalformedRecords for 5 to 7, which nobody has assigned */
+    public static Codec of(int id) {
+        if (id < 0 || id >= VALUES.length) {
+            throw new MalformedRecords("compression codec " + id + " is unknown");
+        }
+        return VALUES[id]; // in the order of their ids
+    }
+
+    Compression compression() {
+        return Compression.of(CompressionType.forId(id)).build();
+    }
+}
