@@ -22,6 +22,14 @@ public interface ClusterImage {
 
     Map<MirrorPartition, PartitionState> mirrorStates();
 
+    /** The existing topic whose name equals this one but for dots and underscores (metric names cannot tell them apart). */
+    default Optional<String> topicLike(String name) {
+        String likeness = name.replace('.', '_');
+        return topics().keySet().stream()
+                .filter(other -> other.replace('.', '_').equals(likeness))
+                .findFirst();
+    }
+
     /** First producer id not yet handed out in a block. */
     long nextProducerId();
 }

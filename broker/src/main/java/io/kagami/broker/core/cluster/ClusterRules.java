@@ -44,7 +44,7 @@ public final class ClusterRules {
     }
 
     /** The rule of a topic's name alone: legal, new, and not equal to another's but for dots and underscores. */
-    public static Optional<Refusal> checkNewName(ClusterState state, String name) {
+    public static Optional<Refusal> checkNewName(ClusterImage state, String name) {
         return Optional.ofNullable(newName(state, name));
     }
 
@@ -92,7 +92,7 @@ public final class ClusterRules {
                         "This metadata belongs to the cluster " + known + ", not to " + record.clusterId() + ".");
     }
 
-    private static Refusal newName(ClusterState state, String name) {
+    private static Refusal newName(ClusterImage state, String name) {
         try {
             Topic.validate(name);
         } catch (InvalidTopicException e) {
@@ -101,12 +101,11 @@ public final class ClusterRules {
         if (state.topics().containsKey(name)) {
             return Refusal.of(Errors.TOPIC_ALREADY_EXISTS, "Topic '" + name + "' already exists.");
         }
-        String similar = state.topicLike(name);
-        return similar == null
-                ? null
-                : Refusal.of(
+        return state.topicLike(name)
+                .map(similar -> Refusal.of(
                         Errors.INVALID_TOPIC_EXCEPTION,
-                        "Topic '" + name + "' collides with existing topic: " + similar);
+                        "Topic '" + name + "' collides with existing topic: " + similar))
+                .orElse(null);
     }
 
     private static Refusal topicCreated(ClusterState state, TopicCreated record) {

@@ -105,9 +105,9 @@ public final class ClusterState implements ClusterImage {
         return topics.values().stream().filter(t -> mirror.equals(t.mirror())).toList();
     }
 
-    /** The existing topic whose name differs at most in dots and underscores, or null. */
-    String topicLike(String name) {
-        return namesByLikeness.get(likeness(name));
+    @Override
+    public Optional<String> topicLike(String name) {
+        return Optional.ofNullable(namesByLikeness.get(likeness(name)));
     }
 
     boolean readOnly(TopicImage topic) {
