@@ -1,0 +1,109 @@
+package io.kagami.broker.coordinator;
+
+import io.kagami.broker.core.group.GroupRecord;
+import io.kagami.broker.core.group.GroupRecords;
+import io.kagami.broker.core.group.GroupShard;
+import io.kagami.log.LogSlice;
+import io.kagami.log.LogView;
+import io.kagami.protocol.records.BatchView;
+import io.kagami.protocol.records.RecordBatches;
+import io.kagami.protocol.records.RecordView;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.util.Optional;
+
+/** Reads a shard's log from start to end, a bounded chunk at a time. */
+final class ShardLoad {
+    private static final int CHUNK_BYTES = 1 << 20;
+
+    /** Our own batches are not compressed; one that Kafka's tools or a mirror wrote may be. */
+    private static final int INFLATED_BYTES_MAX = 64 << 20;
+
+    private final LogView view;
+    private final GroupShard shard;
+    private final long endOffset;
+    private ByteBuffer buffer = ByteBuffer.allocate(CHUNK_BYTES);
+    private long offset;
+    private long records;
+    private long foreign;
+
+    ShardLoad(LogView view, GroupShard shard) {
+        this.view = view;
+        this.shard = shard;
+        this.offset = view.startOffset();
+        this.endOffset = view.endOffset();
+    }
+
+    /** Replays one chunk; false when the end is reached. Each step moves on or fails. */
+    boolean step() {
+        if (offset >= endOffset) {
+            return false;
+        }
+        Optional<LogSlice> found = view.read(offset, endOffset, CHUNK_BYTES, true);
+        if (found.isEmpty()) {
+            // nothing but a hole up to the end
+            return false;
+        }
+        long next = offset;
+        try (LogSlice slice = found.get()) {
+            for (BatchView batch : RecordBatches.of(bytesOf(slice))) {
+                if (!batch.valid()) {
+                    throw new IllegalStateException(batch + " has a wrong checksum");
+                }
+                if (!batch.control()) {
+                    batch.forEach(INFLATED_BYTES_MAX, this::replay);
+                }
+                next = batch.lastOffset() + 1;
+            }
+        }
+        if (next <= offset) {
+            throw new IllegalStateException("no batch after offset " + offset + " could be read");
+        }
+        offset = next;
+        return offset < endOffset;
+    }
+
+    private ByteBuffer bytesOf(LogSlice slice) {
+        if (buffer.capacity() < slice.sizeInBytes()) {
+            buffer = ByteBuffer.allocate(slice.sizeInBytes());
+        }
+        buffer.clear().limit(slice.sizeInBytes());
+        try {
+            while (buffer.hasRemaining()) {
+                if (slice.channel().read(buffer, slice.position() + buffer.position()) < 0) {
+                    throw new EOFException("the segment ends before offset " + endOffset);
+                }
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return buffer.flip();
+    }
+
+    private void replay(RecordView at) {
+        Optional<GroupRecord> record;
+        try {
+            record = at.key() == null ? Optional.empty() : GroupRecords.decode(at.key(), at.value());
+        } catch (RuntimeException e) {
+            throw new IllegalStateException(
+                    "the group record at offset " + at.offset() + " is broken: " + e.getMessage(), e);
+        }
+        records++;
+        if (record.isPresent()) {
+            shard.replay(record.get());
+        } else {
+            foreign++;
+        }
+    }
+
+    long records() {
+        return records;
+    }
+
+    /** Records of newer group kinds, passed over. */
+    long foreign() {
+        return foreign;
+    }
+}
