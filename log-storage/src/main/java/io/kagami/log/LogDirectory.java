@@ -20,6 +20,13 @@ public interface LogDirectory extends AutoCloseable {
     /** Renames to {@code *-delete} and unlinks; open slices stay readable. Absent is fine. */
     void delete(LogName name);
 
+    /**
+     * Forces segments that are no longer appended to and writes down how far each log is forced and where it starts. Called now and
+     * then by housekeeping, from any thread: it bounds what is checked after a crash. A failing disk takes logs offline, and
+     * throws {@link StorageFault} when the files of the directory itself cannot be written.
+     */
+    void checkpoint();
+
     /** Closes all logs cleanly, then writes the clean-shutdown mark and gives up the lock. */
     @Override
     void close();

@@ -29,7 +29,7 @@ public interface LogView {
      * Batches that start at or above {@code upperOffset} are left out. At most {@code bytesMax} bytes, but
      * with {@code atLeastOne} one whole batch however large. Empty when there is nothing below the limits.
      *
-     * @throws IllegalArgumentException when offset is below start or above end
+     * @throws IllegalArgumentException when offset is below start or above end, or was cut or deleted after this view was taken
      * @throws StorageFault when the disk fails
      */
     Optional<LogSlice> read(long offset, long upperOffset, int bytesMax, boolean atLeastOne);
@@ -43,7 +43,10 @@ public interface LogView {
     /** Leader epoch of the batch that holds this offset, from the epoch history; -1 when unknown. */
     int epochAt(long offset);
 
-    /** KIP-320/279: the largest cached epoch not above {@code epoch} and its end offset; empty when there is none. */
+    /**
+     * KIP-320/279, as a Kafka leader answers: the largest cached epoch not above {@code epoch} and its end offset. An epoch older than
+     * all cached ones is answered by itself and the start of the oldest; empty when it is -1 or newer than all.
+     */
     Optional<EpochEnd> endOfEpoch(int epoch);
 
     /** Where an epoch begins in this log, if it has an entry. */

@@ -4,8 +4,8 @@ import java.nio.ByteBuffer;
 import java.util.UUID;
 
 /**
- * The log of one partition. All methods but {@link #view()}, {@link #name()} and {@link #topicId()} are called by its one
- * writer thread. Any {@link StorageFault} takes the log offline: later writes fail at once, reads of what is known to be good go on.
+ * The log of one partition. All methods but {@link #view()}, {@link #name()}, {@link #topicId()}, {@link #force()} and
+ * {@link #offline()} are called by its one writer thread. Any {@link StorageFault} takes the log offline: later writes fail at once, reads of what is known to be good go on.
  */
 public interface PartitionLog {
     LogName name();
@@ -26,11 +26,15 @@ public interface PartitionLog {
      * Appends batches of the source byte for byte. Their base offsets must not be below the log end and must increase; holes are kept.
      * Epoch history, producers and indexes learn from the headers.
      *
+     * @param batches whole batches between position and limit; the position is at the limit afterwards
      * @throws IllegalArgumentException when the batches do not continue this log; nothing is written then
      */
     Appended appendMirrored(ByteBuffer batches);
 
-    /** Cuts everything at and above the offset; an offset inside a batch cuts the whole batch. */
+    /**
+     * Cuts everything at and above the offset; an offset inside a batch cuts the whole batch. The log then ends behind its last batch,
+     * which may be below the offset. An offset below the start empties the log, which then begins there.
+     */
     void truncateTo(long endOffset);
 
     /** Drops everything; the log is empty and starts and ends at the offset. */
@@ -44,7 +48,7 @@ public interface PartitionLog {
 
     void reconfigure(LogOptions options);
 
-    /** Forces data to disk and returns when it is there. */
+    /** Forces data to disk and returns when it is there. Any thread. */
     void force();
 
     boolean offline();

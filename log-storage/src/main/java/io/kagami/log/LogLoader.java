@@ -1,0 +1,205 @@
+package io.kagami.log;
+
+import io.kagami.log.core.BatchHeader;
+import io.kagami.log.core.EpochHistory;
+import io.kagami.log.core.ProducerTable;
+import io.kagami.log.core.ProducerTable.Aborted;
+import io.kagami.log.disk.Checkpoint;
+import io.kagami.log.disk.Disk;
+import io.kagami.log.segment.BatchScan;
+import io.kagami.log.segment.FileNames;
+import io.kagami.log.segment.Segment;
+import io.kagami.log.segment.SegmentList;
+import io.kagami.log.segment.SegmentLoad;
+import io.kagami.log.segment.SegmentLoad.Loaded;
+import io.kagami.log.segment.SegmentLoad.Mode;
+import io.kagami.log.segment.SegmentSettings;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.NavigableSet;
+import java.util.Optional;
+import java.util.TreeSet;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Opens the segments of one directory. After an unclean stop the segments that reach above the recovery point, and always the last
+ * one, are checked byte by byte and cut behind the last good batch, as Apache Kafka does; of all others the headers are read.
+ * Producers come from the headers of the whole log; so do the leader epochs after an unclean stop.
+ */
+final class LogLoader implements SegmentLoad.Sink {
+    private static final Logger LOG = LoggerFactory.getLogger(LogLoader.class);
+    private static final List<String> LEFTOVERS =
+            List.of(Checkpoint.TEMPORARY, ".deleted", ".cleaned", ".swap", ".snapshot");
+
+    private final Disk disk;
+    private final Path directory;
+    private final SegmentSettings settings;
+    private final long nowMs;
+    private final ProducerTable producers = new ProducerTable();
+    private EpochHistory epochs = EpochHistory.EMPTY;
+
+    /**
+     * What is known before.
+     *
+     * @param clean whether the last stop was clean
+     * @param recoveryPoint all bytes below were forced; 0 when not known
+     * @param startOffset the log start last written down, 0 when not known
+     */
+    record Before(boolean clean, long recoveryPoint, long startOffset) {}
+
+    /** A log ready for use; the caller owns the segments. */
+    record State(
+            SegmentList segments, long startOffset, long endOffset, EpochHistory epochs, ProducerTable producers) {}
+
+    LogLoader(Disk disk, Path directory, SegmentSettings settings, long nowMs) {
+        this.disk = disk;
+        this.directory = directory;
+        this.settings = settings;
+        this.nowMs = nowMs;
+    }
+
+    State load(Before before) throws IOException {
+        List<Long> bases = List.copyOf(tidy());
+        List<Segment> segments = new ArrayList<>();
+        try {
+            long end = loadAll(bases, before, segments);
+            long start = Math.max(before.startOffset(), bases.isEmpty() ? 0 : bases.get(0));
+            if (segments.isEmpty() || end < start) {
+                restart(segments, start, end);
+                end = start;
+            }
+            EpochHistory known = before.clean() ? readEpochs(end).orElse(epochs) : epochs;
+            return new State(SegmentList.of(segments), start, end, known.truncateFromStart(start), producers);
+        } catch (IOException | RuntimeException e) {
+            for (Segment segment : segments) {
+                segment.release();
+            }
+            throw e;
+        }
+    }
+
+    /** Removes what a crash may leave half done; the base offsets of the segments remain. */
+    private NavigableSet<Long> tidy() throws IOException {
+        NavigableSet<Long> bases = new TreeSet<>();
+        List<Path> files = disk.list(directory);
+        for (Path file : files) {
+            FileNames.baseOffset(file, FileNames.LOG).ifPresent(bases::add);
+        }
+        for (Path file : files) {
+            String name = file.getFileName().toString();
+            boolean leftover = LEFTOVERS.stream().anyMatch(name::endsWith);
+            for (String suffix : List.of(FileNames.INDEX, FileNames.TIME_INDEX, FileNames.TXN_INDEX)) {
+                var base = FileNames.baseOffset(file, suffix);
+                leftover |= base.isPresent() && !bases.contains(base.getAsLong());
+            }
+            if (leftover) {
+                LOG.atInfo().addKeyValue("file", file).log("Removing a file that an unfinished change left behind");
+                disk.delete(file);
+            }
+        }
+        return bases;
+    }
+
+    private long loadAll(List<Long> bases, Before before, List<Segment> segments) throws IOException {
+        SegmentLoad load = new SegmentLoad(disk, directory, settings, this, nowMs);
+        long end = bases.isEmpty() ? 0 : bases.get(0);
+        for (int i = 0; i < bases.size(); i++) {
+            boolean last = i == bases.size() - 1;
+            boolean suspect = !before.clean() && (last || bases.get(i + 1) > before.recoveryPoint());
+            Loaded loaded = load.load(bases.get(i), end, new Mode(suspect, suspect || last, suspect || last));
+            segments.add(loaded.segment());
+            end = loaded.endOffset();
+            if (loaded.faultyBytes() > 0) {
+                logCut(loaded, before, bases.size() - 1 - i);
+                for (int later = bases.size() - 1; later > i; later--) {
+                    Segment.deleteFiles(disk, directory, bases.get(later));
+                }
+                return end;
+            }
+            if (suspect && !last) {
+                loaded.segment().seal();
+            }
+        }
+        return end;
+    }
+
+    private void logCut(Loaded loaded, Before before, int segmentsAfter) {
+        boolean known = before.clean() || loaded.endOffset() < before.recoveryPoint();
+        (known ? LOG.atError() : LOG.atWarn())
+                .addKeyValue("segment", loaded.segment().path())
+                .addKeyValue("offset", loaded.endOffset())
+                .addKeyValue("recoveryPoint", before.recoveryPoint())
+                .addKeyValue("bytesCut", loaded.faultyBytes())
+                .addKeyValue("segmentsRemoved", segmentsAfter)
+                .addKeyValue("reason", loaded.fault() == null ? "torn batch" : loaded.fault())
+                .log(
+                        known
+                                ? "Data that was once safely on disk is damaged; the log was cut in front of it"
+                                : "The tail of the log was not completely written when the broker stopped; it was cut");
+    }
+
+    private void restart(List<Segment> segments, long start, long end) throws IOException {
+        if (!segments.isEmpty()) {
+            LOG.atWarn()
+                    .addKeyValue("directory", directory)
+                    .addKeyValue("startOffset", start)
+                    .addKeyValue("endOffset", end)
+                    .log("The log ends below its start; it is emptied and begins at its start");
+        }
+        for (int i = segments.size() - 1; i >= 0; i--) {
+            segments.get(i).deleteFiles();
+            segments.remove(i).release();
+        }
+        segments.add(Segment.create(disk, directory, start, settings, nowMs));
+        epochs = EpochHistory.EMPTY;
+        long maxProducerId = producers.maxProducerId();
+        producers.reset();
+        producers.atLeast(maxProducerId);
+    }
+
+    @Override
+    public Aborted onBatch(BatchScan batch) throws IOException {
+        int controlType = batch.controlType();
+        int epoch = BatchHeader.leaderEpoch(batch.header(), batch.at());
+        epochs = epochs.assign(epoch, batch.baseOffset());
+        return producers.onBatch(batch.header(), batch.at(), controlType);
+    }
+
+    /** The history written at the last clean stop; empty when it is missing, corrupt or contradicts the batches. */
+    private Optional<EpochHistory> readEpochs(long end) throws IOException {
+        Optional<List<String>> lines = Checkpoint.readTable(disk, directory.resolve(FileNames.EPOCHS));
+        if (lines.isEmpty()) {
+            return Optional.empty();
+        }
+        EpochHistory history = EpochHistory.EMPTY;
+        try {
+            for (String line : lines.get()) {
+                String[] fields = line.split(" ");
+                history = history.assign(Integer.parseInt(fields[0]), Long.parseLong(fields[1]));
+            }
+        } catch (NumberFormatException | ArrayIndexOutOfBoundsException corrupt) {
+            history = EpochHistory.EMPTY;
+        }
+        boolean right = history.entries().size() == lines.get().size() && history.lastEpoch() >= epochs.lastEpoch();
+        if (!right) {
+            LOG.atWarn()
+                    .addKeyValue("directory", directory)
+                    .log("The leader epoch checkpoint does not fit the log; it is rebuilt from the batches");
+            return Optional.empty();
+        }
+        return Optional.of(history.truncateFromEnd(end + 1));
+    }
+
+    static void writeEpochs(Disk disk, Path directory, EpochHistory epochs) throws IOException {
+        List<String> lines = epochs.entries().stream()
+                .map(entry -> entry.epoch() + " " + entry.startOffset())
+                .toList();
+        Path file = directory.resolve(FileNames.EPOCHS);
+        if (!Checkpoint.readTable(disk, file).equals(Optional.of(lines))) {
+            Checkpoint.writeTable(disk, file, lines);
+        }
+    }
+}

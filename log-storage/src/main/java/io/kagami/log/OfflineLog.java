@@ -1,0 +1,150 @@
+package io.kagami.log;
+
+import io.kagami.log.core.EpochHistory;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.UUID;
+
+/** A log that could not be opened: it has a name, and a reason that every other call answers with. Its files are left as they are. */
+final class OfflineLog implements PartitionLog, LogView {
+    private final LogName name;
+    private final UUID topicId;
+    private final StorageFault reason;
+
+    OfflineLog(LogName name, UUID topicId, StorageFault reason) {
+        this.name = name;
+        this.topicId = topicId;
+        this.reason = reason;
+    }
+
+    private StorageFault fault() {
+        return new StorageFault("log " + name + " is offline: " + reason.getMessage(), reason);
+    }
+
+    @Override
+    public LogName name() {
+        return name;
+    }
+
+    @Override
+    public UUID topicId() {
+        return topicId;
+    }
+
+    @Override
+    public LogView view() {
+        return this;
+    }
+
+    @Override
+    public boolean offline() {
+        return true;
+    }
+
+    @Override
+    public Appended append(ByteBuffer batches, int leaderEpoch) {
+        throw fault();
+    }
+
+    @Override
+    public Appended appendMirrored(ByteBuffer batches) {
+        throw fault();
+    }
+
+    @Override
+    public void truncateTo(long endOffset) {
+        throw fault();
+    }
+
+    @Override
+    public void restartAt(long offset) {
+        throw fault();
+    }
+
+    @Override
+    public void advanceStart(long startOffset) {
+        throw fault();
+    }
+
+    @Override
+    public void rollIfDue(long nowMs) {
+        // nothing to roll
+    }
+
+    @Override
+    public void reconfigure(LogOptions options) {
+        // read again at the next start
+    }
+
+    @Override
+    public void force() {
+        throw fault();
+    }
+
+    @Override
+    public long startOffset() {
+        return 0;
+    }
+
+    @Override
+    public long endOffset() {
+        return 0;
+    }
+
+    @Override
+    public long lastStableOffset() {
+        return 0;
+    }
+
+    @Override
+    public int lastEpoch() {
+        return EpochHistory.EMPTY.lastEpoch();
+    }
+
+    @Override
+    public Optional<TimestampOffset> maxTimestamp() {
+        throw fault();
+    }
+
+    @Override
+    public long sizeInBytes() {
+        return 0;
+    }
+
+    @Override
+    public Optional<LogSlice> read(long offset, long upperOffset, int bytesMax, boolean atLeastOne) {
+        throw fault();
+    }
+
+    @Override
+    public Optional<LogSlice> batchAtOrAfter(long timestampMs) {
+        throw fault();
+    }
+
+    @Override
+    public List<AbortedTxn> abortedIn(long fromOffset, long toOffset) {
+        throw fault();
+    }
+
+    @Override
+    public int epochAt(long offset) {
+        return -1;
+    }
+
+    @Override
+    public Optional<EpochEnd> endOfEpoch(int epoch) {
+        throw fault();
+    }
+
+    @Override
+    public OptionalLong startOfEpoch(int epoch) {
+        return OptionalLong.empty();
+    }
+
+    @Override
+    public long maxProducerId() {
+        return -1;
+    }
+}

@@ -1,0 +1,150 @@
+package io.kagami.log.index;
+
+import io.kagami.log.disk.Disk;
+import io.kagami.log.disk.DiskFile;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Path;
+import net.openhft.chronicle.bytes.MappedBytesStore;
+import net.openhft.chronicle.bytes.MappedFile;
+import net.openhft.chronicle.core.io.ReferenceOwner;
+
+/**
+ * Fixed-width big-endian entries in a mapped file. One writer appends; any thread reads entries below {@link #count()}, which is
+ * published last. The file is mapped when the first entry comes (an empty index costs nothing), at its full capacity but sparse; the bytes of an
+ * entry are written with an ordinary write before they are touched through the mapping, so that a full disk is an exception here
+ * and not a signal there. {@link #trim()} cuts the unused rest; until then zeros follow the last entry.
+ *
+ * <p>Reading after {@link #close()} would touch unmapped memory: whoever reads holds a lease on the segment.
+ */
+public final class MappedTable implements Closeable {
+    private static final int FILL_BYTES = 4096;
+    private static final boolean SWAP = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN;
+
+    private final DiskFile file;
+    private final int entryBytes;
+    private final int entriesMax;
+    private final ReferenceOwner owner = ReferenceOwner.temporary("index");
+    private MappedFile mapped;
+    private volatile MappedBytesStore store;
+    private volatile int count;
+    private long filledBytes;
+
+    private MappedTable(DiskFile file, int entryBytes, int entriesMax) {
+        this.file = file;
+        this.entryBytes = entryBytes;
+        this.entriesMax = entriesMax;
+    }
+
+    /**
+     * Opens or creates. All whole entries of an existing file count; the caller judges them.
+     *
+     * @param growing whether entries will be appended
+     */
+    static MappedTable open(Disk disk, Path path, int entryBytes, int entriesMax, boolean growing) throws IOException {
+        DiskFile file = disk.open(path);
+        try {
+            long size = file.size();
+            int existing = (int) Math.min(size / entryBytes, Integer.MAX_VALUE / entryBytes);
+            MappedTable table = new MappedTable(file, entryBytes, growing ? Math.max(entriesMax, existing) : existing);
+            table.filledBytes = size;
+            if (existing > 0) {
+                table.map(growing);
+            }
+            table.count = existing;
+            return table;
+        } catch (IOException | RuntimeException e) {
+            file.close();
+            throw e;
+        }
+    }
+
+    private void map(boolean growing) throws IOException {
+        long bytes = (long) entriesMax * entryBytes;
+        mapped = MappedFile.ofSingle(file.path().toFile(), bytes, !growing);
+        // readers come from many threads; the lease of the segment orders them against release
+        mapped.singleThreadedCheckDisabled(true);
+        store = mapped.acquireByteStore(owner, 0);
+        store.singleThreadedCheckDisabled(true);
+    }
+
+    int count() {
+        return count;
+    }
+
+    int entriesMax() {
+        return entriesMax;
+    }
+
+    Path path() {
+        return file.path();
+    }
+
+    /** Makes room for entry {@code count()}; its fields are then put and {@link #publish()} called. */
+    void prepare() throws IOException {
+        int entry = count;
+        if (entry >= entriesMax) {
+            throw new IOException("index " + file.path() + " is full with " + entry + " entries");
+        }
+        long needed = (long) (entry + 1) * entryBytes;
+        while (filledBytes < needed) {
+            long capacity = (long) entriesMax * entryBytes;
+            int bytes = (int) Math.min(FILL_BYTES - filledBytes % FILL_BYTES, capacity - filledBytes);
+            file.write(ByteBuffer.allocate(bytes), filledBytes);
+            filledBytes += bytes;
+        }
+        if (store == null) {
+            map(true);
+        }
+    }
+
+    void putInt(int fieldAt, int value) {
+        store.writeInt((long) count * entryBytes + fieldAt, SWAP ? Integer.reverseBytes(value) : value);
+    }
+
+    void putLong(int fieldAt, long value) {
+        store.writeLong((long) count * entryBytes + fieldAt, SWAP ? Long.reverseBytes(value) : value);
+    }
+
+    /** Lets readers see the entry just put. */
+    void publish() {
+        int published = count + 1; // one writer: nobody else changes it
+        count = published;
+    }
+
+    int readInt(int entry, int fieldAt) {
+        int value = store.readInt((long) entry * entryBytes + fieldAt);
+        return SWAP ? Integer.reverseBytes(value) : value;
+    }
+
+    long readLong(int entry, int fieldAt) {
+        long value = store.readLong((long) entry * entryBytes + fieldAt);
+        return SWAP ? Long.reverseBytes(value) : value;
+    }
+
+    /** Forgets entries from this one on; they must not have been published to readers of other threads. */
+    void dropFrom(int entry) {
+        count = Math.min(count, entry);
+    }
+
+    /** Cuts the file to its entries. Appending may go on afterwards. */
+    void trim() throws IOException {
+        long bytes = (long) count * entryBytes;
+        file.truncate(bytes);
+        filledBytes = bytes;
+    }
+
+    @Override
+    public void close() throws IOException {
+        MappedBytesStore old = store;
+        store = null;
+        count = 0;
+        if (old != null) {
+            old.release(owner);
+            mapped.releaseLast();
+        }
+        file.close();
+    }
+}
