@@ -9,6 +9,10 @@ import org.apache.kafka.common.record.internal.RecordBatch;
 
 /** One batch of any format version (for 0 and 1: one message with what it wraps) as a view of the bytes given. */
 public final class BatchView {
+    private static final int V2_ATTRIBUTES_LOW_AT = 22;
+    private static final int LEGACY_ATTRIBUTES_AT = 17;
+    private static final int CODEC_MASK = 7;
+
     private final RecordBatch batch;
     private final ByteBuffer bytes;
 
@@ -22,8 +26,9 @@ public final class BatchView {
         return batch.magic();
     }
 
+    /** In versions 0 and 1 the offset of the message, which is that of the last one it wraps: only inflating tells the first. */
     public long baseOffset() {
-        return batch.baseOffset();
+        return bytes.getLong(0);
     }
 
     /** Inclusive. */
@@ -44,8 +49,10 @@ public final class BatchView {
         return batch.timestampType() == TimestampType.LOG_APPEND_TIME;
     }
 
+    /** @throws MalformedRecords when the codec is unknown */
     public Codec codec() {
-        return Codec.of(batch.compressionType().id);
+        int attributes = bytes.get(magic() == RecordBatch.MAGIC_VALUE_V2 ? V2_ATTRIBUTES_LOW_AT : LEGACY_ATTRIBUTES_AT);
+        return Codec.of(attributes & CODEC_MASK);
     }
 
     public long producerId() {

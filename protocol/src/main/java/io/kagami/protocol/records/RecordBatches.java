@@ -8,9 +8,13 @@ import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.record.internal.BaseRecords;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.record.internal.MutableRecordBatch;
+import org.apache.kafka.common.record.internal.RecordBatch;
 
 /** Batches of a buffer in order. */
 public final class RecordBatches {
+    private static final int V2_BYTES_MIN = 61;
+    private static final int LEGACY_BYTES_MIN = 26;
+
     private RecordBatches() {}
 
     /**
@@ -25,6 +29,10 @@ public final class RecordBatches {
         try {
             for (MutableRecordBatch batch : MemoryRecords.readableRecords(all).batches()) {
                 int size = batch.sizeInBytes();
+                if (size < (batch.magic() == RecordBatch.MAGIC_VALUE_V2 ? V2_BYTES_MIN : LEGACY_BYTES_MIN)) {
+                    throw new MalformedRecords(
+                            "a batch of " + size + " bytes at byte " + at + ", shorter than its header");
+                }
                 views.add(new BatchView(batch, all.slice(at, size)));
                 at += size;
             }
