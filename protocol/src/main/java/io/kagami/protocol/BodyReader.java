@@ -11,10 +11,30 @@ final class BodyReader {
     private static final int TAGS_MAX = 64;
     private static final int LIST_STEP = 16;
 
-    private final Readable in;
+    private static final int BUDGET_SLACK = 64 << 10;
+    private static final int STRING_BYTES = 56;
+    private static final int STRUCT_BYTES = 96;
+    private static final int LIST_BYTES = 104;
+    /** One slot, and what growing the list by halves left behind. */
+    private static final int SLOT_BYTES = 20;
 
-    BodyReader(Readable in) {
+    private final Readable in;
+    private final int sent;
+    private long budget;
+
+    /** @param factor memory that decoding may take, as a multiple of the bytes sent, and 64 KiB on top */
+    BodyReader(Readable in, int factor) {
         this.in = in;
+        sent = in.remaining();
+        budget = (long) factor * sent + BUDGET_SLACK;
+    }
+
+    private void charge(long bytes) {
+        budget -= bytes;
+        if (budget < 0) {
+            throw new IllegalArgumentException(
+                    "decoding it would take far more memory than the " + sent + " bytes sent");
+        }
     }
 
     short int16() {
@@ -43,7 +63,13 @@ final class BodyReader {
 
     String nullableString() {
         int length = in.readUnsignedVarint() - 1;
-        return length < 0 ? null : in.readString(length);
+        if (length < 0) {
+            return null;
+        }
+        if (length > 0) {
+            charge(STRING_BYTES + 2L * Math.min(length, in.remaining()));
+        }
+        return in.readString(length);
     }
 
     <T> List<T> list(Supplier<T> element) {
@@ -52,6 +78,7 @@ final class BodyReader {
         if (count < 0 || count > in.remaining()) {
             throw new IllegalArgumentException("an array of " + count + " where " + in.remaining() + " bytes remain");
         }
+        charge(LIST_BYTES + (long) SLOT_BYTES * count);
         List<T> values = new ArrayList<>(Math.min(count, LIST_STEP));
         for (int i = 0; i < count; i++) {
             values.add(element.get());
@@ -61,6 +88,7 @@ final class BodyReader {
 
     /** A structure: its fields, then its tagged fields. */
     <T> T struct(Supplier<T> fields) {
+        charge(STRUCT_BYTES);
         T value = fields.get();
         tags();
         return value;

@@ -20,6 +20,9 @@ import org.apache.kafka.common.protocol.Readable;
 
 /** Field by field: the layout of every private body. Reading and writing stand side by side; the order is the wire order. */
 final class PrivateBodies {
+    private static final int REQUEST_FACTOR = 8;
+    private static final int RESPONSE_FACTOR = 32;
+
     private PrivateBodies() {}
 
     static Class<? extends Body> type(PrivateApi api, boolean request) {
@@ -35,7 +38,7 @@ final class PrivateBodies {
     }
 
     static Body decode(PrivateApi api, boolean request, Readable readable) {
-        BodyReader in = new BodyReader(readable);
+        BodyReader in = new BodyReader(readable, request ? REQUEST_FACTOR : RESPONSE_FACTOR);
         Class<? extends Body> type = type(api, request);
         Body body;
         if (type == CreateClusterMirrorRequest.class) {

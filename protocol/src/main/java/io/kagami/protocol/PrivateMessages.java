@@ -52,7 +52,6 @@ public final class PrivateMessages {
                             + body.getClass().getSimpleName());
                 }
                 this.body = body;
-                this.bytes = PrivateBodies.encode(body);
             }
         }
 
@@ -83,18 +82,19 @@ public final class PrivateMessages {
 
         @Override
         public void addSize(MessageSizeAccumulator size, ObjectSerializationCache cache, short version) {
+            bytes = PrivateBodies.encode(body);
             size.addBytes(bytes.length);
         }
 
         @Override
         public void write(Writable out, ObjectSerializationCache cache, short version) {
+            // encoded by addSize, which comes first
             out.writeByteArray(bytes);
         }
 
         @Override
         public void read(Readable in, short version) {
             body = PrivateBodies.decode(api, request, in);
-            bytes = PrivateBodies.encode(body);
         }
 
         @Override

@@ -2,6 +2,7 @@ package io.kagami.protocol.client;
 
 import io.kagami.protocol.Messages;
 import io.kagami.protocol.codec.ByteBufReadable;
+import io.kagami.protocol.codec.FrameCheck;
 import io.kagami.protocol.codec.MalformedFrame;
 import io.kagami.protocol.codec.Parts;
 import io.netty.buffer.ByteBuf;
@@ -141,6 +142,7 @@ final class ClientHandler extends ChannelInboundHandlerAdapter {
             // whatever version was asked for, a refusal comes in version 0
             version = 0;
         }
+        FrameCheck.response(frame, key, version);
         ApiMessage body = Messages.newResponse(key);
         body.read(in, version);
         if (in.remaining() > 0) {

@@ -3,7 +3,9 @@ package io.kagami.protocol.codec;
 import io.netty.buffer.ByteBuf;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import org.apache.kafka.common.protocol.Readable;
+import org.apache.kafka.common.protocol.types.RawTaggedField;
 
 /**
  * A contiguous Netty buffer as Kafka's {@link Readable}. Record fields and {@link #readByteBuffer} are views of the buffer, not
@@ -108,10 +110,21 @@ public final class ByteBufReadable implements Readable {
     @Override
     public ByteBuffer readByteBuffer(int length) {
         need(length);
-        // slice() so that position 0 is the first byte: record classes read at absolute positions
-        ByteBuffer view = buf.nioBuffer(buf.readerIndex(), length).slice();
+        ByteBuffer view = buf.nioBuffer(buf.readerIndex(), length);
+        if (view.position() != 0) {
+            // record classes read at absolute positions
+            view = view.slice();
+        }
         buf.skipBytes(length);
         return view;
+    }
+
+    /** Unknown tagged fields are skipped, never kept. */
+    @Override
+    public List<RawTaggedField> readUnknownTaggedField(List<RawTaggedField> fields, int tag, int size) {
+        need(size);
+        buf.skipBytes(size);
+        return fields;
     }
 
     @Override

@@ -70,11 +70,11 @@ public final class ServerCodec extends ChannelDuplexHandler {
             throw new MalformedFrame(api.name() + " (api key " + key + ") version " + version + " is not served, only "
                     + api.min() + " to " + api.max());
         }
-        String where = "header";
         try {
+            short headerVersion = Messages.requestHeaderVersion(key, version);
+            Shapes.checkRequest(frame, key, version, headerVersion);
             ByteBufReadable in = new ByteBufReadable(frame);
-            RequestHeaderData header = new RequestHeaderData(in, Messages.requestHeaderVersion(key, version));
-            where = "body";
+            RequestHeaderData header = new RequestHeaderData(in, headerVersion);
             ApiMessage body = Messages.newRequest(key);
             body.read(in, version);
             if (in.remaining() > 0) {
@@ -83,7 +83,7 @@ public final class ServerCodec extends ChannelDuplexHandler {
             return new Request(api, header, body, frame, arrivalNanos);
         } catch (RuntimeException e) {
             throw new MalformedFrame(
-                    "the " + where + " of a " + api.name() + " request version " + version + " is malformed: "
+                    "a malformed " + api.name() + " request (api key " + key + ") version " + version + ": "
                             + e.getMessage(),
                     e);
         }
