@@ -35,6 +35,11 @@ public interface LocalCluster {
 
     String clusterId();
 
+    /** Null, or why a topic here can't have this override (unknown key, bad value). */
+    default String configProblem(String key, String value) {
+        return null;
+    }
+
     Optional<LocalTopic> topic(String name);
 
     Collection<LocalTopic> topicsOf(String mirror);
