@@ -82,12 +82,7 @@ final class Alignment {
     }
 
     private void onAnswer(
-            MirrorPart part,
-            int lastEpoch,
-            Answer answer,
-            int attempt,
-            boolean outOfRange,
-            BooleanSupplier current) {
+            MirrorPart part, int lastEpoch, Answer answer, int attempt, boolean outOfRange, BooleanSupplier current) {
         Optional<Position> local = mirror.local().position(part.id);
         if (answer.refused()) {
             outcome.failed(part, Failure.retryable("alignment: " + answer.text()));
@@ -117,8 +112,8 @@ final class Alignment {
             if (outOfRange) {
                 outcome.failed(
                         part,
-                        Failure.realign("offset " + at.endOffset() + " is out of range at the source, whose log starts at "
-                                + answer.sourceStart()));
+                        Failure.realign("offset " + at.endOffset()
+                                + " is out of range at the source, whose log starts at " + answer.sourceStart()));
             } else {
                 aligned(part, at);
             }
@@ -135,15 +130,12 @@ final class Alignment {
         }
     }
 
-    private void again(
-            MirrorPart part, String why, int attempt, boolean outOfRange, BooleanSupplier current) {
+    private void again(MirrorPart part, String why, int attempt, boolean outOfRange, BooleanSupplier current) {
         part.note = why;
         long delay = RetryPolicy.backoffMs(
                 attempt, RETRY_INITIAL_MS, RETRY_MAX_MS, mirror.turns().jitter());
         mirror.turns()
-                .after(
-                        delay,
-                        () -> outcome.leaderNeeded(part, () -> ask(part, attempt + 1, outOfRange, current)));
+                .after(delay, () -> outcome.leaderNeeded(part, () -> ask(part, attempt + 1, outOfRange, current)));
     }
 
     private void aligned(MirrorPart part, Position at) {
@@ -207,9 +199,10 @@ final class Alignment {
             return Failure.permanent("the logs diverge: the source ends epoch " + sourceEpoch + " at " + sourceEnd);
         }
         Position at = local.get();
-        Optional<EpochEnd> ours = sourceEpoch < 0 ? Optional.empty() : mirror.local().endOfEpoch(part.id, sourceEpoch);
-        long cut = OffsetRules.cut(
-                sourceEnd, ours.map(EpochEnd::endOffset).orElse(-1L), at.startOffset(), at.endOffset());
+        Optional<EpochEnd> ours =
+                sourceEpoch < 0 ? Optional.empty() : mirror.local().endOfEpoch(part.id, sourceEpoch);
+        long cut =
+                OffsetRules.cut(sourceEnd, ours.map(EpochEnd::endOffset).orElse(-1L), at.startOffset(), at.endOffset());
         return Failure.permanent("the logs diverge: the source ends epoch " + sourceEpoch + " at offset " + sourceEnd
                 + ", the local log ends at " + at.endOffset() + " in epoch " + at.lastBatchEpoch()
                 + "; converging would cut " + (at.endOffset() - cut) + " offsets, [" + cut + ", " + at.endOffset()

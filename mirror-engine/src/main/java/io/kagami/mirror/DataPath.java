@@ -60,8 +60,7 @@ final class DataPath implements SourceFetcher.Listener {
     }
 
     @Override
-    public void onPartition(
-            SourceFetcher from, MirrorPart part, Slot asked, PartitionData data, FetchAnswer answer) {
+    public void onPartition(SourceFetcher from, MirrorPart part, Slot asked, PartitionData data, FetchAnswer answer) {
         if (data.errorCode() != 0) {
             onError(part, data);
             return;
@@ -76,9 +75,7 @@ final class DataPath implements SourceFetcher.Listener {
         }
         if (data.divergingEpoch().endOffset() >= 0) {
             events.diverged(
-                    part,
-                    data.divergingEpoch().epoch(),
-                    data.divergingEpoch().endOffset());
+                    part, data.divergingEpoch().epoch(), data.divergingEpoch().endOffset());
             return;
         }
         ByteBuffer batches = RecordSlices.of(data);
@@ -89,8 +86,7 @@ final class DataPath implements SourceFetcher.Listener {
         }
     }
 
-    private void onBatches(
-            SourceFetcher from, MirrorPart part, Slot asked, ByteBuffer batches, FetchAnswer answer) {
+    private void onBatches(SourceFetcher from, MirrorPart part, Slot asked, ByteBuffer batches, FetchAnswer answer) {
         Optional<Position> local = mirror.local().position(part.id);
         if (local.isEmpty()) {
             fetchers.leaderError(part, false);
@@ -101,8 +97,7 @@ final class DataPath implements SourceFetcher.Listener {
         Leader leader = source.leader(part.id.topic(), part.id.partition());
         Walk walk = BatchWalker.walk(batches, true);
         BatchRules.Verdict verdict = BatchRules.judge(
-                walk,
-                new BatchRules.Facts(asked.offset(), asked.lastEpoch(), empty, leader.epoch(), at.leaderEpoch()));
+                walk, new BatchRules.Facts(asked.offset(), asked.lastEpoch(), empty, leader.epoch(), at.leaderEpoch()));
         if (verdict instanceof BatchRules.Verdict.Nothing) {
             // the limit cut the first batch; it comes whole when the partition is first in an answer
             from.move(part, asked);
@@ -141,13 +136,10 @@ final class DataPath implements SourceFetcher.Listener {
             // the source's log starts inside its first batch: two steps here, so nothing is fetched ahead of them
             fetchers.detach(part);
             long base = verdict.restartAt();
-            append = mirror.local()
-                    .restartAt(part.id, base)
-                    .thenCompose(moved -> mirror.local().appendMirrored(part.id, base, good));
+            append = mirror.local().restartAt(part.id, base).thenCompose(moved -> mirror.local()
+                    .appendMirrored(part.id, base, good));
         } else {
-            from.move(
-                    part,
-                    new Slot(walk.nextOffset(), walk.lastEpoch(), asked.leaderEpoch(), asked.bytesMax()));
+            from.move(part, new Slot(walk.nextOffset(), walk.lastEpoch(), asked.leaderEpoch(), asked.bytesMax()));
             append = mirror.local().appendMirrored(part.id, asked.offset(), good);
         }
         part.appendsInFlight++;
@@ -217,9 +209,8 @@ final class DataPath implements SourceFetcher.Listener {
             return;
         }
         part.advancing = true;
-        mirror.local()
-                .advanceStart(part.id, target)
-                .whenComplete((moved, failure) -> mirror.turns().post(() -> {
+        mirror.local().advanceStart(part.id, target).whenComplete((moved, failure) -> mirror.turns()
+                .post(() -> {
                     part.advancing = false;
                     if (failure != null) {
                         LOG.atWarn()
@@ -250,8 +241,7 @@ final class DataPath implements SourceFetcher.Listener {
                 events.suspectDeleted(part);
             }
             case TOPIC_AUTHORIZATION_FAILED ->
-                events.failed(
-                        part, Failure.retryable("the source refuses READ on topic " + part.id.topic()));
+                events.failed(part, Failure.retryable("the source refuses READ on topic " + part.id.topic()));
             default -> events.failed(part, Failure.retryable("the source answered a fetch with " + error.name()));
         }
     }

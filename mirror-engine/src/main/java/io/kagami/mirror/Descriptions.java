@@ -29,10 +29,7 @@ final class Descriptions {
                 described.add(partition(mirror, running.source(), part));
             }
             topics.add(new MirrorTopicDescription(
-                    topic.name(),
-                    topic.topicId(),
-                    String.valueOf(topic.desired()),
-                    described));
+                    topic.name(), topic.topicId(), String.valueOf(topic.desired()), described));
         }
         StringBuilder status = new StringBuilder(running.source().status());
         running.starter().notes().forEach(note -> status.append("; ").append(note));
@@ -101,5 +98,4 @@ final class Descriptions {
         }
         return texts.isEmpty() ? null : String.join("; ", texts);
     }
-
 }

@@ -138,7 +138,9 @@ final class Discovery {
                 there.put(
                         topic.name(),
                         new MetadataDiff.Source(
-                                topic.name(), topic.topicId(), topic.partitions().size()));
+                                topic.name(),
+                                topic.topicId(),
+                                topic.partitions().size()));
             } else if (error != Errors.UNKNOWN_TOPIC_OR_PARTITION && error != Errors.UNKNOWN_TOPIC_ID) {
                 unreadable.add(topic.name());
             }
@@ -146,8 +148,8 @@ final class Discovery {
         List<MetadataDiff.Local> locals = new ArrayList<>();
         Set<String> taken = new HashSet<>();
         for (LocalTopic topic : mirror.cluster().topicsOf(mirror.name())) {
-            locals.add(new MetadataDiff.Local(
-                    topic.name(), topic.sourceTopicId(), topic.partitions(), topic.desired()));
+            locals.add(
+                    new MetadataDiff.Local(topic.name(), topic.sourceTopicId(), topic.partitions(), topic.desired()));
             taken.add(topic.name());
         }
         for (String name : there.keySet()) {
@@ -245,8 +247,7 @@ final class Discovery {
             return;
         }
         source.onLoop(
-                mirror.cluster()
-                        .growMirrorTopic(mirror.name(), grown.topic(), grown.to(), EpochFence.initial(epoch)),
+                mirror.cluster().growMirrorTopic(mirror.name(), grown.topic(), grown.to(), EpochFence.initial(epoch)),
                 done -> LOG.atInfo()
                         .addKeyValue("mirror", mirror.name())
                         .addKeyValue("topic", grown.topic())

@@ -42,11 +42,7 @@ final class Fetchers {
 
     /** Starts to fetch from the local log end, if the partition wants that and nothing of it is in flight. */
     void attach(MirrorPart part) {
-        if (closed
-                || !part.wantFetch
-                || part.fetcher != null
-                || part.appendsInFlight > 0
-                || source.isForeign()) {
+        if (closed || !part.wantFetch || part.fetcher != null || part.appendsInFlight > 0 || source.isForeign()) {
             return;
         }
         Optional<Position> local = mirror.local().position(part.id);
@@ -64,8 +60,7 @@ final class Fetchers {
                 leader.node(),
                 FetchPlan.connection(
                         part.id.topic(), part.id.partition(), mirror.options().fetchersPerBroker()));
-        part.fetcher = fetchers.computeIfAbsent(
-                key, k -> new SourceFetcher(mirror, source, k.node(), listener));
+        part.fetcher = fetchers.computeIfAbsent(key, k -> new SourceFetcher(mirror, source, k.node(), listener));
         part.fetcher.add(part, slot(local.get(), leader.epoch()));
     }
 
@@ -73,7 +68,10 @@ final class Fetchers {
         boolean empty = local.startOffset() == local.endOffset();
         int lastEpoch = empty ? -1 : local.lastBatchEpoch();
         return new Slot(
-                local.endOffset(), lastEpoch, leaderEpoch, mirror.config().fetch().partitionBytes());
+                local.endOffset(),
+                lastEpoch,
+                leaderEpoch,
+                mirror.config().fetch().partitionBytes());
     }
 
     /** The state does not want data any more. */
@@ -171,7 +169,8 @@ final class Fetchers {
         for (SourceFetcher fetcher : fetchers.values()) {
             for (MirrorPart part : fetcher.parts()) {
                 Leader leader = source.leader(part.id.topic(), part.id.partition());
-                if (leader.node() >= 0 && (leader.node() != fetcher.node() || fetcher.epochOf(part) != leader.epoch())) {
+                if (leader.node() >= 0
+                        && (leader.node() != fetcher.node() || fetcher.epochOf(part) != leader.epoch())) {
                     moved.add(part);
                 }
             }

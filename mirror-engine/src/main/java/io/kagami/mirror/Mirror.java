@@ -341,14 +341,11 @@ final class Mirror implements DataPath.Events, Alignment.Outcome, Discovery.Part
         locally(
                 part,
                 "closing the mirror",
-                at -> mirror.local()
-                        .closeMirror(part.id, false)
-                        .thenCompose(closedAt -> mirror.local()
-                                .raiseLeaderEpoch(
-                                        part.id,
-                                        EpochFence.handOver(
-                                                Math.max(closedAt.lastBatchEpoch(), part.seenEpoch),
-                                                closedAt.leaderEpoch()))),
+                at -> mirror.local().closeMirror(part.id, false).thenCompose(closedAt -> mirror.local()
+                        .raiseLeaderEpoch(
+                                part.id,
+                                EpochFence.handOver(
+                                        Math.max(closedAt.lastBatchEpoch(), part.seenEpoch), closedAt.leaderEpoch()))),
                 done -> event(part, () -> Lifecycle.onHandedOver(part.state)));
     }
 
@@ -385,7 +382,9 @@ final class Mirror implements DataPath.Events, Alignment.Outcome, Discovery.Part
     public void failed(MirrorPart part, Failure failure) {
         fetchers.detach(part);
         double jitter = mirror.turns().jitter();
-        event(part, () -> Lifecycle.onFailure(part.state, failure, mirror.options().retry(), jitter));
+        event(
+                part,
+                () -> Lifecycle.onFailure(part.state, failure, mirror.options().retry(), jitter));
     }
 
     @Override
@@ -400,13 +399,10 @@ final class Mirror implements DataPath.Events, Alignment.Outcome, Discovery.Part
             return;
         }
         part.raising = true;
-        source.onLoop(
-                mirror.local().raiseLeaderEpoch(part.id, target),
-                done -> part.raising = false,
-                failure -> {
-                    part.raising = false;
-                    part.note = "the leader epoch could not be raised: " + SourceCluster.text(failure);
-                });
+        source.onLoop(mirror.local().raiseLeaderEpoch(part.id, target), done -> part.raising = false, failure -> {
+            part.raising = false;
+            part.note = "the leader epoch could not be raised: " + SourceCluster.text(failure);
+        });
     }
 
     @Override

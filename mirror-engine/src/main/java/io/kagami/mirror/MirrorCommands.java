@@ -63,7 +63,7 @@ final class MirrorCommands {
             }
             results.add(TopicStarter.ok(topic.name()));
         }
-        propose(toChange, to, results, answer, () -> answer.complete(results));
+        propose(toChange, to, answer, () -> answer.complete(results));
     }
 
     void stop(List<String> words, List<String> exclude, CompletableFuture<List<TopicResult>> answer) {
@@ -77,7 +77,7 @@ final class MirrorCommands {
             }
             waitFor.add(topic.name());
         }
-        propose(toChange, Desired.STOPPED, results, answer, () -> {
+        propose(toChange, Desired.STOPPED, answer, () -> {
             Stop stop = new Stop(results, waitFor, answer);
             stops.add(stop);
             running.reconcile();
@@ -86,12 +86,7 @@ final class MirrorCommands {
         });
     }
 
-    private void propose(
-            List<String> topics,
-            Desired to,
-            List<TopicResult> results,
-            CompletableFuture<List<TopicResult>> answer,
-            Runnable then) {
+    private void propose(List<String> topics, Desired to, CompletableFuture<List<TopicResult>> answer, Runnable then) {
         if (topics.isEmpty()) {
             then.run();
             return;

@@ -69,6 +69,11 @@ public final class MirrorLoop implements Turns, AutoCloseable {
         return Thread.currentThread() == thread;
     }
 
+    /** No further turns; does not wait. */
+    public void shutdown() {
+        executor.shutdown();
+    }
+
     /** Lets turns that are due finish, at most five seconds; delayed ones are dropped. */
     @Override
     public void close() {
@@ -89,10 +94,7 @@ public final class MirrorLoop implements Turns, AutoCloseable {
                 turn.run();
             } catch (Throwable t) {
                 // a bug; the thread lives on for the partitions it does not concern
-                LOG.atError()
-                        .addKeyValue("mirror", mirror)
-                        .setCause(t)
-                        .log("A turn of the mirror loop failed");
+                LOG.atError().addKeyValue("mirror", mirror).setCause(t).log("A turn of the mirror loop failed");
             }
         };
     }

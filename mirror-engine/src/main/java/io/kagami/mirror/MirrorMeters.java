@@ -7,10 +7,10 @@ import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -28,7 +28,7 @@ public final class MirrorMeters {
     private final Map<String, Counter> errors = new HashMap<>();
     private final Counter gaps;
     private final Counter gapRecords;
-    private final AtomicIntegerArray phases = new AtomicIntegerArray(Phase.values().length);
+    private final Map<Phase, AtomicLong> phases = new EnumMap<>(Phase.class);
     private final AtomicLong lag = new AtomicLong(-1);
     private final AtomicLong lagUnknown = new AtomicLong();
     private final AtomicLong refreshedAtMs = new AtomicLong(-1);
@@ -41,12 +41,14 @@ public final class MirrorMeters {
         this.gaps = counter("kagami.mirror.retention.gaps", tags, "retention gaps that were skipped");
         this.gapRecords = counter("kagami.mirror.retention.gap.offsets", tags, "offsets lost in retention gaps");
         for (Phase phase : Phase.values()) {
-            meters.add(Gauge.builder("kagami.mirror.partitions", phases, a -> a.get(phase.ordinal()))
+            AtomicLong count = new AtomicLong();
+            phases.put(phase, count);
+            meters.add(Gauge.builder("kagami.mirror.partitions", count, AtomicLong::get)
                     .description("partitions by state")
                     .tags(tags.and("state", phase.name()))
                     .register(registry));
         }
-        meters.add(Gauge.builder("kagami.mirror.lag", lag, l -> l.get() < 0 ? Double.NaN : l.get())
+        meters.add(Gauge.builder("kagami.mirror.lag", lag, l -> l.get() < 0 ? Double.NaN : (double) l.get())
                 .description("offsets behind the source, over partitions whose lag is known; NaN when none is")
                 .tags(tags)
                 .register(registry));
@@ -69,8 +71,8 @@ public final class MirrorMeters {
             String name = topics.size() < TOPIC_TAGS_MAX ? topic : "(other)";
             counters = topics.computeIfAbsent(name, this::topicCounters);
         }
-        counters.bytes().increment(bytes);
-        counters.records().increment(records);
+        counters.bytes().increment((double) bytes);
+        counters.records().increment((double) records);
         counters.batches().increment(batches);
     }
 
@@ -90,15 +92,15 @@ public final class MirrorMeters {
 
     void retentionGap(long offsets) {
         gaps.increment();
-        gapRecords.increment(offsets);
+        gapRecords.increment((double) offsets);
     }
 
     void moved(Phase from, Phase to) {
         if (from != null) {
-            phases.decrementAndGet(from.ordinal());
+            phases.get(from).decrementAndGet();
         }
         if (to != null) {
-            phases.incrementAndGet(to.ordinal());
+            phases.get(to).incrementAndGet();
         }
     }
 

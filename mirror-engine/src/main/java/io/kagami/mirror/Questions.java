@@ -113,9 +113,9 @@ final class Questions {
         Map<String, Map<Integer, ListOffsetsResponseData.ListOffsetsPartitionResponse>> answers = new HashMap<>();
         try (reply) {
             ListOffsetsResponseData body = (ListOffsetsResponseData) reply.body();
-            body.topics().forEach(t -> t.partitions().forEach(p -> answers.computeIfAbsent(
-                            t.name(), n -> new HashMap<>())
-                    .put(p.partitionIndex(), p)));
+            body.topics()
+                    .forEach(t -> t.partitions().forEach(p -> answers.computeIfAbsent(t.name(), n -> new HashMap<>())
+                            .put(p.partitionIndex(), p)));
         }
         Map<Question, Long> starts = new HashMap<>();
         List<Question> withEpoch = new ArrayList<>();
@@ -161,9 +161,9 @@ final class Questions {
         Map<String, Map<Integer, OffsetForLeaderEpochResponseData.EpochEndOffset>> answers = new HashMap<>();
         try (reply) {
             OffsetForLeaderEpochResponseData body = (OffsetForLeaderEpochResponseData) reply.body();
-            body.topics().forEach(t -> t.partitions().forEach(p -> answers.computeIfAbsent(
-                            t.topic(), n -> new HashMap<>())
-                    .put(p.partition(), p)));
+            body.topics()
+                    .forEach(t -> t.partitions().forEach(p -> answers.computeIfAbsent(t.topic(), n -> new HashMap<>())
+                            .put(p.partition(), p)));
         }
         for (Question q : questions) {
             var answer = answers.getOrDefault(q.topic(), Map.of()).get(q.partition());
@@ -177,9 +177,7 @@ final class Questions {
     }
 
     private static <T> Errors code(T answer, ToIntFunction<T> errorCode) {
-        return answer == null
-                ? Errors.UNKNOWN_SERVER_ERROR
-                : Errors.forCode((short) errorCode.applyAsInt(answer));
+        return answer == null ? Errors.UNKNOWN_SERVER_ERROR : Errors.forCode((short) errorCode.applyAsInt(answer));
     }
 
     private static Answer failed(Errors error, String what) {

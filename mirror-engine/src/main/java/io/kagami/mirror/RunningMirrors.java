@@ -25,6 +25,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 import org.apache.kafka.common.protocol.Errors;
@@ -49,7 +50,18 @@ public final class RunningMirrors implements MirrorEngine {
     private final Map<String, Entry> mirrors = new ConcurrentHashMap<>();
     private boolean closed;
 
-    private record Entry(MirrorSpec spec, MirrorContext context, MirrorLoop loop, Mirror mirror) {}
+    /** @param pending a look at the metadata is posted already: many changes in a row cost one */
+    private record Entry(
+            MirrorSpec spec, MirrorContext context, MirrorLoop loop, Mirror mirror, AtomicBoolean pending) {
+        void reconcileSoon() {
+            if (pending.compareAndSet(false, true)) {
+                loop.post(() -> {
+                    pending.set(false);
+                    mirror.reconcile();
+                });
+            }
+        }
+    }
 
     public RunningMirrors(
             LocalPartitions local,
@@ -95,8 +107,7 @@ public final class RunningMirrors implements MirrorEngine {
             if (running == null) {
                 begin(spec);
             } else {
-                Mirror mirror = running.mirror();
-                running.loop().post(mirror::reconcile);
+                running.reconcileSoon();
             }
         }
         for (String name : mirrors.keySet()) {
@@ -144,19 +155,20 @@ public final class RunningMirrors implements MirrorEngine {
                 config.receiveBufferBytes(),
                 options.frameBytesMax()));
         Mirror mirror = new Mirror(context, client, spec.sourceClusterId());
-        mirrors.put(spec.name(), new Entry(spec, context, loop, mirror));
+        mirrors.put(spec.name(), new Entry(spec, context, loop, mirror, new AtomicBoolean()));
         loop.post(mirror::begin);
     }
 
-    private void end(Entry entry) {
+    /** Does not wait: what is still on its way is fenced by the log end it expects. */
+    private CompletableFuture<Void> end(Entry entry) {
         mirrors.remove(entry.spec().name(), entry);
         CompletableFuture<Void> done = new CompletableFuture<>();
         entry.loop().post(() -> {
             entry.mirror().close();
+            entry.loop().shutdown();
             done.complete(null);
         });
-        done.completeOnTimeout(null, CLOSE_WAIT_MS, TimeUnit.MILLISECONDS).join();
-        entry.loop().close();
+        return done;
     }
 
     private interface Command {
@@ -171,8 +183,8 @@ public final class RunningMirrors implements MirrorEngine {
         CompletableFuture<T> answer = new CompletableFuture<>();
         Entry entry = mirrors.get(name);
         if (entry == null) {
-            answer.completeExceptionally(new Refused(
-                    MirrorError.UNKNOWN_CLUSTER_MIRROR.code(), "There is no mirror \"" + name + "\"."));
+            answer.completeExceptionally(
+                    new Refused(MirrorError.UNKNOWN_CLUSTER_MIRROR.code(), "There is no mirror \"" + name + "\"."));
             return answer;
         }
         entry.loop().post(() -> {
@@ -216,9 +228,16 @@ public final class RunningMirrors implements MirrorEngine {
 
     @Override
     public void close() {
+        List<Entry> ending;
         synchronized (this) {
             closed = true;
-            List.copyOf(mirrors.values()).forEach(this::end);
+            ending = List.copyOf(mirrors.values());
+        }
+        for (Entry entry : ending) {
+            end(entry)
+                    .completeOnTimeout(null, CLOSE_WAIT_MS, TimeUnit.MILLISECONDS)
+                    .join();
+            entry.loop().close();
         }
         group.shutdownGracefully(0, 2, TimeUnit.SECONDS).awaitUninterruptibly(5, TimeUnit.SECONDS);
     }

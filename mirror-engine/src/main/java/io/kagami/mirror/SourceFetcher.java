@@ -207,9 +207,9 @@ final class SourceFetcher {
         for (Map.Entry<SourceKey, Slot> e : plan.toSend().entrySet()) {
             SourceKey key = e.getKey();
             Slot slot = e.getValue();
-            topics.computeIfAbsent(key.topic() + '/' + key.topicId(), k -> new FetchTopic()
-                            .setTopic(key.topic())
-                            .setTopicId(key.topicId()))
+            topics.computeIfAbsent(
+                            key.topic() + '/' + key.topicId(),
+                            k -> new FetchTopic().setTopic(key.topic()).setTopicId(key.topicId()))
                     .partitions()
                     .add(new FetchPartition()
                             .setPartition(key.partition())
@@ -221,9 +221,9 @@ final class SourceFetcher {
         Map<String, ForgottenTopic> forgotten = new LinkedHashMap<>();
         for (SourceKey key : plan.toForget()) {
             forgotten
-                    .computeIfAbsent(key.topic() + '/' + key.topicId(), k -> new ForgottenTopic()
-                            .setTopic(key.topic())
-                            .setTopicId(key.topicId()))
+                    .computeIfAbsent(
+                            key.topic() + '/' + key.topicId(),
+                            k -> new ForgottenTopic().setTopic(key.topic()).setTopicId(key.topicId()))
                     .partitions()
                     .add(key.partition());
         }
@@ -248,8 +248,8 @@ final class SourceFetcher {
         if (held < granted) {
             mirror.budget().give(granted - held);
         }
-        FetchAnswer answer = new FetchAnswer(reply, () -> mirror.budget().give(held), () -> mirror.turns()
-                .post(this::appended));
+        FetchAnswer answer = new FetchAnswer(
+                reply, () -> mirror.budget().give(held), () -> mirror.turns().post(this::appended));
         unappended++;
         try {
             if (used != connection || closed) {

@@ -180,8 +180,9 @@ final class TopicStarter {
             while (running < TOPICS_AT_ONCE && !left.isEmpty()) {
                 running++;
                 String name = left.poll();
-                mirror.turns().post(() -> startOne(
-                        answer.topics().get(name), configs.getOrDefault(name, Map.of()), this::finished));
+                mirror.turns()
+                        .post(() -> startOne(
+                                answer.topics().get(name), configs.getOrDefault(name, Map.of()), this::finished));
             }
         }
 
@@ -211,9 +212,7 @@ final class TopicStarter {
                         "it belongs to mirror " + here.mirror()));
             } else if (here.desired() == Desired.PAUSED) {
                 done.accept(result(
-                        topic.name(),
-                        MirrorError.INVALID_CLUSTER_MIRROR_STATE.code(),
-                        "it is paused: resume it"));
+                        topic.name(), MirrorError.INVALID_CLUSTER_MIRROR_STATE.code(), "it is paused: resume it"));
             } else {
                 done.accept(ok(topic.name()));
             }
@@ -302,7 +301,8 @@ final class TopicStarter {
                 return;
             }
             int epoch = answer.epochEnd().epoch();
-            Optional<EpochEnd> ours = epoch < 0 ? Optional.empty() : mirror.local().endOfEpoch(id, epoch);
+            Optional<EpochEnd> ours =
+                    epoch < 0 ? Optional.empty() : mirror.local().endOfEpoch(id, epoch);
             long cut = OffsetRules.cut(
                     Math.max(0, answer.epochEnd().endOffset()),
                     ours.map(EpochEnd::endOffset).orElse(-1L),

@@ -44,7 +44,9 @@ public final class Lifecycle {
 
     /** Whether the table has this transition; {@code from} null = none. */
     public static boolean legal(Phase from, Phase to) {
-        return from == null ? FROM_NONE.contains(to) : from == to || FROM.get(to).contains(from);
+        return from == null
+                ? FROM_NONE.contains(to)
+                : from == to || FROM.get(to).contains(from);
     }
 
     /**
@@ -121,14 +123,7 @@ public final class Lifecycle {
         if (s == null || s.phase() != MIRRORING) {
             return illegal(s, "epoch too low");
         }
-        return go(
-                s,
-                EPOCH_FENCING,
-                null,
-                s.retryAttempt(),
-                null,
-                new Effect.StopFetch(),
-                new Effect.RaiseEpoch());
+        return go(s, EPOCH_FENCING, null, s.retryAttempt(), null, new Effect.StopFetch(), new Effect.RaiseEpoch());
     }
 
     public static Decision onEpochRaised(PartitionState s) {

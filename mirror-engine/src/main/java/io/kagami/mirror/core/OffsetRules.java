@@ -21,7 +21,12 @@ public final class OffsetRules {
      * @param undefinedBefore answers in a row so far in which the source did not know the epoch
      */
     public record Facts(
-            long localStart, long localEnd, int lastEpoch, long sourceStart, EpochAnswer epochEnd, int undefinedBefore) {
+            long localStart,
+            long localEnd,
+            int lastEpoch,
+            long sourceStart,
+            EpochAnswer epochEnd,
+            int undefinedBefore) {
         boolean empty() {
             return localStart == localEnd;
         }

@@ -58,9 +58,9 @@ public final class TopicSelector {
         }
         for (int i = 0; i < word.length(); i++) {
             char c = word.charAt(i);
-            boolean legal = c >= 'a' && c <= 'z'
-                    || c >= 'A' && c <= 'Z'
-                    || c >= '0' && c <= '9'
+            boolean legal = (c >= 'a' && c <= 'z')
+                    || (c >= 'A' && c <= 'Z')
+                    || (c >= '0' && c <= '9')
                     || c == '.'
                     || c == '_'
                     || c == '-';

@@ -20,7 +20,7 @@ public final class RecordSlices {
         if (records instanceof MemoryRecords memory) {
             return memory.buffer();
         }
-        throw new IllegalArgumentException(
-                "records of a received answer are bytes in memory, not " + records.getClass().getName());
+        throw new IllegalArgumentException("records of a received answer are bytes in memory, not "
+                + records.getClass().getName());
     }
 }
