@@ -4,8 +4,8 @@ import io.kagami.broker.cluster.Cluster;
 import io.kagami.broker.coordinator.GroupCoordinator;
 import io.kagami.broker.net.Session;
 import io.kagami.protocol.Request;
-import java.net.InetSocketAddress;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import org.apache.kafka.common.message.FindCoordinatorRequestData;
@@ -26,10 +26,9 @@ final class FindCoordinatorHandler implements Handler {
 
     private final Cluster cluster;
     private final GroupCoordinator coordinator;
-    private final Function<String, InetSocketAddress> advertised;
+    private final Function<String, HostPort> advertised;
 
-    FindCoordinatorHandler(
-            Cluster cluster, GroupCoordinator coordinator, Function<String, InetSocketAddress> advertised) {
+    FindCoordinatorHandler(Cluster cluster, GroupCoordinator coordinator, Function<String, HostPort> advertised) {
         this.cluster = cluster;
         this.coordinator = coordinator;
         this.advertised = advertised;
@@ -39,17 +38,16 @@ final class FindCoordinatorHandler implements Handler {
     public CompletionStage<ApiMessage> handle(Request request, Session session) {
         FindCoordinatorRequestData body = (FindCoordinatorRequestData) request.body();
         List<String> keys = request.version() >= BATCHED_FROM ? body.coordinatorKeys() : List.of(body.key());
-        InetSocketAddress address = advertised.apply(session.listener());
+        HostPort address = advertised.apply(session.listener());
         if (body.keyType() != GROUP || keys.isEmpty()) {
-            return java.util.concurrent.CompletableFuture.completedFuture(
-                    answer(request.version(), keys, body.keyType(), address));
+            return CompletableFuture.completedFuture(answer(request.version(), keys, body.keyType(), address));
         }
         return coordinator
                 .ensureTopic()
                 .handle((done, failure) -> answer(request.version(), keys, body.keyType(), address));
     }
 
-    private ApiMessage answer(short version, List<String> keys, byte type, InetSocketAddress address) {
+    private ApiMessage answer(short version, List<String> keys, byte type, HostPort address) {
         List<Coordinator> rows =
                 keys.stream().map(key -> row(key, type, address)).toList();
         FindCoordinatorResponseData reply = new FindCoordinatorResponseData();
@@ -64,7 +62,7 @@ final class FindCoordinatorHandler implements Handler {
                 .setPort(only.port());
     }
 
-    private Coordinator row(String key, byte type, InetSocketAddress address) {
+    private Coordinator row(String key, byte type, HostPort address) {
         Coordinator row =
                 new Coordinator().setKey(key).setNodeId(-1).setHost("").setPort(-1);
         if (type == TRANSACTION) {
@@ -83,6 +81,6 @@ final class FindCoordinatorHandler implements Handler {
             return row.setErrorCode(Errors.COORDINATOR_NOT_AVAILABLE.code())
                     .setErrorMessage(Errors.COORDINATOR_NOT_AVAILABLE.message());
         }
-        return row.setNodeId(cluster.nodeId()).setHost(address.getHostString()).setPort(address.getPort());
+        return row.setNodeId(cluster.nodeId()).setHost(address.host()).setPort(address.port());
     }
 }

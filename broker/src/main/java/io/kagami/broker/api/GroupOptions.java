@@ -2,7 +2,6 @@ package io.kagami.broker.api;
 
 import io.kagami.broker.coordinator.OffsetsTopic;
 import io.kagami.broker.core.group.GroupLimits;
-import java.net.InetSocketAddress;
 import java.util.function.Function;
 
 /**
@@ -11,10 +10,10 @@ import java.util.function.Function;
  * @param limits times and bounds of the groups
  * @param topic how {@code __consumer_offsets} is made
  * @param expiryMs offsets.retention.check.interval.ms
- * @param advertised by listener name, the host and port that clients of it are sent to; unresolved
+ * @param advertised by listener name, the host and port that its clients are sent to
  */
 public record GroupOptions(
-        GroupLimits limits, OffsetsTopic topic, long expiryMs, Function<String, InetSocketAddress> advertised) {
+        GroupLimits limits, OffsetsTopic topic, long expiryMs, Function<String, HostPort> advertised) {
     private static final int PARTITIONS = 50;
     private static final int SEGMENT_BYTES = 100 << 20;
     private static final long EXPIRY_MS = 600_000;
@@ -27,7 +26,7 @@ public record GroupOptions(
     }
 
     /** Kafka's defaults. */
-    public static GroupOptions defaults(Function<String, InetSocketAddress> advertised) {
+    public static GroupOptions defaults(Function<String, HostPort> advertised) {
         return new GroupOptions(
                 GroupLimits.DEFAULT, new OffsetsTopic(PARTITIONS, SEGMENT_BYTES), EXPIRY_MS, advertised);
     }
