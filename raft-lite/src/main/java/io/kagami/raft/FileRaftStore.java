@@ -30,8 +30,12 @@ public final class FileRaftStore implements RaftStore {
 
     /** Takes over the disk and closes it. */
     public FileRaftStore(Disk disk) {
+        this(disk, LOG_FILE_BYTES);
+    }
+
+    FileRaftStore(Disk disk, long logFileBytes) {
         this.disk = disk;
-        this.log = new LogFiles(disk, LOG_FILE_BYTES);
+        this.log = new LogFiles(disk, logFileBytes);
         this.snapshots = new SnapshotFiles(disk);
     }
 

@@ -145,7 +145,8 @@ final class LogFiles {
                     + firstIndex + ". Restore the file from a backup.");
         }
         long expected = firstIndex;
-        if (!entries.isEmpty() && firstIndex != lastIndex + 1) {
+        boolean coveredBySnapshot = entries.isEmpty() && firstIndex <= snapshotIndex + 1;
+        if (firstIndex != lastIndex + 1 && !coveredBySnapshot) {
             throw new StoreFault(disk.describe(name) + " begins at index " + firstIndex
                     + ", the file before it ends at " + lastIndex + ". Restore the missing file from a backup.");
         }

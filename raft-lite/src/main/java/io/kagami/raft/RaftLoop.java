@@ -1,16 +1,9 @@
 package io.kagami.raft;
 
 import io.kagami.raft.ProposalFailed.Reason;
-import io.kagami.raft.core.Entry;
-import io.kagami.raft.core.HardState;
-import io.kagami.raft.core.LogTail;
 import io.kagami.raft.core.RaftConfig;
-import io.kagami.raft.core.RaftCore;
-import io.kagami.raft.core.Ready;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.OptionalLong;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -24,9 +17,9 @@ import org.slf4j.LoggerFactory;
  * snapshots. Whatever goes wrong in it is fatal: proposals in flight fail with OUTCOME_UNKNOWN and the fatal handler is called.
  */
 public final class RaftLoop implements Raft {
-    private static final Logger LOG = LoggerFactory.getLogger(RaftLoop.class);
-
     public static final String THREAD_NAME = "raft-loop";
+
+    private static final Logger LOG = LoggerFactory.getLogger(RaftLoop.class);
     private static final long CLOSE_MS_MAX = 30_000;
     /** Places in the queue that proposals cannot take. */
     private static final int TASKS_MAX = 64;
@@ -43,25 +36,16 @@ public final class RaftLoop implements Raft {
         }
     }
 
-    private record Waiting(long index, CompletableFuture<Long> outcome) {}
-
     private final RaftConfig config;
     private final RaftStore store;
-    private final Transport transport;
-    private final ReplicatedMachine machine;
+    private final Replica replica;
     private final Consumer<Throwable> fatal;
     private final ArrayBlockingQueue<Input> queue;
-    private final ArrayDeque<Waiting> waiting = new ArrayDeque<>();
     private final CompletableFuture<Void> started = new CompletableFuture<>();
     private final Thread thread;
     private volatile boolean closing;
     /** Set, under {@code queue}, once nothing takes proposals from the queue any more. */
     private boolean ended;
-
-    private volatile long appliedIndex;
-    private RaftCore core;
-    private int entriesSinceSnapshot;
-    private long bytesSinceSnapshot;
 
     private RaftLoop(
             RaftConfig config,
@@ -71,8 +55,7 @@ public final class RaftLoop implements Raft {
             Consumer<Throwable> fatal) {
         this.config = config;
         this.store = store;
-        this.transport = transport;
-        this.machine = machine;
+        this.replica = new Replica(config, store, transport, machine);
         this.fatal = fatal;
         this.queue = new ArrayBlockingQueue<>(config.queuedProposalsMax() + TASKS_MAX);
         this.thread = new Thread(this::run, THREAD_NAME);
@@ -150,7 +133,7 @@ public final class RaftLoop implements Raft {
 
     @Override
     public long appliedIndex() {
-        return appliedIndex;
+        return replica.appliedIndex();
     }
 
     /** Finishes what was proposed before and closes the store. Returns within 30 s. */
@@ -174,12 +157,12 @@ public final class RaftLoop implements Raft {
 
     private void run() {
         try (store) {
-            replay();
+            replica.start();
             started.complete(null);
             while (!(closing && queue.isEmpty())) {
                 takeInputs();
-                work();
-                snapshotIfDue();
+                replica.work();
+                replica.snapshotIfDue();
             }
             end(new ProposalFailed(Reason.NOT_LEADER, "the metadata log is closed"));
         } catch (Throwable failure) {
@@ -192,102 +175,25 @@ public final class RaftLoop implements Raft {
         }
     }
 
-    private void replay() {
-        RaftStore.Stored stored = store.load();
-        long snapshotIndex = stored.snapshot().map(RaftStore.Snapshot::index).orElse(0L);
-        long snapshotTerm = stored.snapshot().map(RaftStore.Snapshot::term).orElse(0L);
-        stored.snapshot().ifPresent(s -> machine.restore(s.index(), s.state().bytes()));
-        appliedIndex = snapshotIndex;
-        core = new RaftCore(config, stored.hardState(), new LogTail(snapshotIndex, snapshotTerm, stored.entries()));
-        HardState before = stored.hardState();
-        core.tick();
-        work();
-        if (core.role() != RaftCore.Role.LEADER) {
-            throw new IllegalStateException("a sole voter did not elect itself; it is " + core.role());
-        }
-        LOG.atInfo()
-                .addKeyValue("term", core.term())
-                .addKeyValue("termBefore", before.term())
-                .addKeyValue("snapshotIndex", snapshotIndex)
-                .addKeyValue("appliedIndex", appliedIndex)
-                .log("the metadata log is replayed");
-    }
-
     /** One group: proposals up to the next task or the size of a batch. */
     private void takeInputs() throws InterruptedException {
         Input next = queue.poll(config.tickMs(), TimeUnit.MILLISECONDS);
         if (next == null) {
-            core.tick();
+            replica.tick();
             return;
         }
         long bytes = 0;
         while (next != null) {
             if (next.task != null) {
-                work();
+                replica.work();
                 next.task.run();
-                next.outcome.complete(appliedIndex);
+                next.outcome.complete(replica.appliedIndex());
                 return;
             }
             bytes += next.entry.length;
-            propose(next);
+            replica.propose(next.entry, next.outcome);
             next = bytes < config.batchBytesMax() ? queue.poll() : null;
         }
-    }
-
-    private void propose(Input input) {
-        OptionalLong index = core.propose(input.entry);
-        if (index.isPresent()) {
-            waiting.add(new Waiting(index.getAsLong(), input.outcome));
-        } else {
-            input.outcome.completeExceptionally(new ProposalFailed(Reason.NOT_LEADER, "this voter does not lead"));
-        }
-    }
-
-    private void work() {
-        while (core.hasReady()) {
-            Ready ready = core.ready();
-            if (ready.hardState() != null) {
-                store.saveHardState(ready.hardState());
-            }
-            if (!ready.entries().isEmpty()) {
-                store.append(ready.entries());
-            }
-            ready.messages().forEach(transport::send);
-            core.persisted(ready);
-            ready.committed().forEach(this::apply);
-        }
-    }
-
-    private void apply(Entry entry) {
-        if (entry.kind() == Entry.Kind.COMMAND) {
-            machine.apply(entry.index(), entry.data());
-        }
-        core.applied(entry.index());
-        appliedIndex = entry.index();
-        entriesSinceSnapshot++;
-        bytesSinceSnapshot += entry.sizeInBytes();
-        Waiting first = waiting.peek();
-        if (first != null && first.index() == entry.index()) {
-            waiting.remove();
-            first.outcome().complete(entry.index());
-        }
-    }
-
-    private void snapshotIfDue() {
-        if (entriesSinceSnapshot < config.snapshotEntries() && bytesSinceSnapshot < config.snapshotBytes()) {
-            return;
-        }
-        long index = core.appliedIndex();
-        byte[] state = machine.snapshot();
-        store.saveSnapshot(new RaftStore.Snapshot(index, core.log().termOf(index), new RaftStore.State(state)));
-        core.compacted(index);
-        LOG.atInfo()
-                .addKeyValue("index", index)
-                .addKeyValue("entries", entriesSinceSnapshot)
-                .addKeyValue("bytes", state.length)
-                .log("took a snapshot of the metadata");
-        entriesSinceSnapshot = 0;
-        bytesSinceSnapshot = 0;
     }
 
     private void end(ProposalFailed reason) {
@@ -296,8 +202,7 @@ public final class RaftLoop implements Raft {
             ended = true;
             queue.drainTo(left);
         }
-        waiting.forEach(w -> w.outcome().completeExceptionally(reason));
-        waiting.clear();
+        replica.failWaiting(reason);
         left.forEach(p ->
                 p.outcome.completeExceptionally(new ProposalFailed(Reason.NOT_LEADER, "the metadata log is closed")));
     }
