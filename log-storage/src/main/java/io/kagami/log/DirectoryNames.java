@@ -14,6 +14,8 @@ import java.util.UUID;
 final class DirectoryNames {
     static final String DELETED = "-delete";
 
+    private static final String STRAY = "-stray";
+
     private static final int NAME_MAX = 255;
 
     private DirectoryNames() {}
@@ -35,7 +37,16 @@ final class DirectoryNames {
 
     /** The name that a deleted log gets until its files are gone. */
     static String deleted(LogName name) {
-        String suffix = "." + UUID.randomUUID().toString().replace("-", "") + DELETED;
+        return renamed(name, DELETED);
+    }
+
+    /** The name that a log of no known topic gets for good. */
+    static String stray(LogName name) {
+        return renamed(name, STRAY);
+    }
+
+    private static String renamed(LogName name, String ending) {
+        String suffix = "." + UUID.randomUUID().toString().replace("-", "") + ending;
         String full = name.toString();
         return full.substring(0, Math.min(full.length(), NAME_MAX - suffix.length())) + suffix;
     }

@@ -201,25 +201,42 @@ public final class FileLogDirectory implements LogDirectory {
 
     @Override
     public synchronized void delete(LogName name) {
+        Path doomed = root.resolve(DirectoryNames.deleted(name));
+        if (rename(name, doomed, "it was deleted")) {
+            try {
+                remove(doomed);
+            } catch (IOException e) {
+                throw new StorageFault("cannot delete log " + name + " in " + root + ": " + e.getMessage(), e);
+            }
+        }
+    }
+
+    @Override
+    public synchronized void setAside(LogName name) {
+        rename(name, root.resolve(DirectoryNames.stray(name)), "it was set aside");
+    }
+
+    /** Closes the log and gives its directory another name, durably. False when there was none. */
+    private boolean rename(LogName name, Path other, String reason) {
         requireOpen();
         PartitionLog log = logs.remove(name);
         if (log == null) {
-            return;
+            return false;
         }
         try {
             if (log instanceof SegmentedLog segmented) {
-                segmented.release("it was deleted");
+                segmented.release(reason);
             }
             lowerAll(name);
             Path directory = root.resolve(name.toString());
-            if (disk.exists(directory)) {
-                Path doomed = root.resolve(DirectoryNames.deleted(name));
-                disk.rename(directory, doomed);
-                disk.forceDirectory(root);
-                remove(doomed);
+            if (!disk.exists(directory)) {
+                return false;
             }
+            disk.rename(directory, other);
+            disk.forceDirectory(root);
+            return true;
         } catch (IOException e) {
-            throw new StorageFault("cannot delete log " + name + " in " + root + ": " + e.getMessage(), e);
+            throw new StorageFault("cannot rename log " + name + " to " + other + ": " + e.getMessage(), e);
         }
     }
 

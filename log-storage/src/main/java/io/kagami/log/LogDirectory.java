@@ -20,6 +20,9 @@ public interface LogDirectory extends AutoCloseable {
     /** Renames to {@code *-delete} and unlinks; open slices stay readable. Absent is fine. */
     void delete(LogName name);
 
+    /** Renames to {@code *-stray} and keeps the files, which are not looked at any more: for logs nobody asked to delete. Absent is fine. */
+    void setAside(LogName name);
+
     /**
      * Forces segments that are no longer appended to and writes down how far each log is forced and where it starts. Called now and
      * then by housekeeping, from any thread: it bounds what is checked after a crash. A failing disk takes logs offline, and
