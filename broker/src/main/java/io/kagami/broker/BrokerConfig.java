@@ -1,0 +1,416 @@
+package io.kagami.broker;
+
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * The properties file, checked as a whole. An unknown key, a bad value or values that contradict each other are a
+ * {@link ConfigFault} that names key and line; nothing is guessed.
+ *
+ * @param clusterId null when a new cluster makes its own
+ * @param advertised by listener name; a listener without an entry advertises its own address
+ * @param topicDefaults Kafka's topic keys with this broker's defaults
+ * @param metricsListener null when switched off
+ * @param shown every key with its value, as DescribeConfigs shows them; there are no secrets among them
+ * @param warnings sentences for the log
+ */
+public record BrokerConfig(
+        int nodeId,
+        String clusterId,
+        List<Listener> listeners,
+        Map<String, HostPort> advertised,
+        Path logDir,
+        Path metadataDir,
+        int numPartitions,
+        short replicationFactor,
+        boolean autoCreateTopics,
+        int requestBytesMax,
+        int fetchBytesMax,
+        Map<String, String> topicDefaults,
+        Groups groups,
+        int fetchSessions,
+        HostPort metricsListener,
+        int networkThreads,
+        int partitionLoops,
+        int connectionsMax,
+        long idleMs,
+        Mirroring mirroring,
+        Map<String, String> shown,
+        List<String> warnings) {
+    /** A host and a port. */
+    public record HostPort(String host, int port) {
+        @Override
+        public String toString() {
+            return (host.indexOf(':') >= 0 ? "[" + host + "]" : host) + ":" + port;
+        }
+    }
+
+    /** One address to listen on. */
+    public record Listener(String name, HostPort address) {
+        @Override
+        public String toString() {
+            return name + "://" + address;
+        }
+    }
+
+    /** Limits of consumer groups. */
+    public record Groups(
+            int offsetsPartitions,
+            int sessionTimeoutMinMs,
+            int sessionTimeoutMaxMs,
+            int initialRebalanceDelayMs,
+            int offsetMetadataBytesMax) {}
+
+    /** Settings of all mirrors; {@code inFlightBytesMax} bounds bytes fetched and not yet written. */
+    public record Mirroring(
+            long refreshIntervalMs,
+            int fetchersPerBroker,
+            long retryInitialMs,
+            long retryMaxMs,
+            int retryAttemptsMax,
+            int frameBytesMax,
+            long inFlightBytesMax) {}
+
+    private static final Pattern LISTENER =
+            Pattern.compile("([A-Za-z0-9_]+)://(\\[[0-9a-fA-F:.%]+]|[^:\\[\\]/]*):(\\d{1,5})");
+    private static final Pattern HTTP = Pattern.compile("http://(\\[[0-9a-fA-F:.%]+]|[^:\\[\\]/]+):(\\d{1,5})/?");
+    private static final Map<ConfigKey, String> TOPIC_KEYS = Map.of(
+            ConfigKey.MESSAGE_BYTES, "max.message.bytes",
+            ConfigKey.SEGMENT_BYTES, "segment.bytes",
+            ConfigKey.ROLL_MS, "segment.ms",
+            ConfigKey.INDEX_INTERVAL, "index.interval.bytes",
+            ConfigKey.INDEX_BYTES, "segment.index.bytes",
+            ConfigKey.CLEANUP_POLICY, "cleanup.policy",
+            ConfigKey.TIMESTAMP_TYPE, "message.timestamp.type",
+            ConfigKey.TIMESTAMP_BEFORE, "message.timestamp.before.max.ms",
+            ConfigKey.TIMESTAMP_AFTER, "message.timestamp.after.max.ms");
+
+    /** @param overrides {@code key=value} of the command line, which win over the file */
+    public static BrokerConfig load(Path file, List<String> overrides) {
+        PropertyLines lines = PropertyLines.read(file);
+        overrides.forEach(lines::override);
+        return from(lines, file.toString());
+    }
+
+    static BrokerConfig parse(List<String> lines, String name) {
+        return from(PropertyLines.parse(lines, name), name);
+    }
+
+    private static BrokerConfig from(PropertyLines lines, String name) {
+        return new Reader(lines.entries(), name).read();
+    }
+
+    /** Rows of the README's table: key, default, meaning. */
+    static List<String> table() {
+        List<String> rows = new ArrayList<>();
+        for (ConfigKey key : ConfigKey.byKey().values()) {
+            rows.add("| `" + key.key() + "` | " + (key.fallback().isEmpty() ? "-" : "`" + key.fallback() + "`") + " | "
+                    + key.doc() + " |");
+        }
+        return rows;
+    }
+
+    /** Reads one file; a class because every complaint needs the lines. */
+    private static final class Reader {
+        private final Map<String, PropertyLines.Entry> entries;
+        private final String name;
+        private final List<String> warnings = new ArrayList<>();
+
+        Reader(Map<String, PropertyLines.Entry> entries, String name) {
+            this.entries = entries;
+            this.name = name;
+        }
+
+        BrokerConfig read() {
+            checkKeys();
+            Path logDir = logDir();
+            List<Listener> listeners = listeners();
+            Map<String, String> topicDefaults = new HashMap<>();
+            TOPIC_KEYS.forEach((key, topicKey) -> topicDefaults.put(topicKey, text(key)));
+            return new BrokerConfig(
+                    integer(ConfigKey.NODE_ID),
+                    emptyToNull(text(ConfigKey.CLUSTER_ID)),
+                    listeners,
+                    advertised(listeners),
+                    logDir,
+                    text(ConfigKey.METADATA_LOG_DIR).isEmpty()
+                            ? logDir.resolve("cluster_metadata")
+                            : Path.of(text(ConfigKey.METADATA_LOG_DIR)),
+                    integer(ConfigKey.NUM_PARTITIONS),
+                    (short) integer(ConfigKey.REPLICATION_FACTOR),
+                    Boolean.parseBoolean(text(ConfigKey.AUTO_CREATE)),
+                    requestBytes(),
+                    integer(ConfigKey.FETCH_BYTES),
+                    Map.copyOf(topicDefaults),
+                    groups(),
+                    integer(ConfigKey.FETCH_SESSIONS),
+                    metricsListener(),
+                    threads(ConfigKey.NETWORK_THREADS),
+                    threads(ConfigKey.PARTITION_LOOPS),
+                    integer(ConfigKey.MAX_CONNECTIONS),
+                    longNumber(ConfigKey.IDLE_MS),
+                    mirroring(),
+                    shown(),
+                    List.copyOf(warnings));
+        }
+
+        private void checkKeys() {
+            Map<String, ConfigKey> known = ConfigKey.byKey();
+            entries.forEach((key, entry) -> {
+                ConfigKey row = known.get(key);
+                if (row == null) {
+                    throw new ConfigFault(entry.where() + ": unknown key " + key + nearest(key, known.keySet()));
+                }
+                String complaint = row.complaint(entry.value());
+                if (complaint != null) {
+                    throw new ConfigFault(
+                            entry.where() + ": " + key + " " + complaint + ", not \"" + entry.value() + "\"");
+                }
+            });
+        }
+
+        private static String nearest(String key, Set<String> known) {
+            String wanted = key.replace("_", ".").toLowerCase(java.util.Locale.ROOT);
+            return known.contains(wanted) ? "; did you mean " + wanted + "?" : "";
+        }
+
+        private Path logDir() {
+            String value = text(ConfigKey.LOG_DIRS);
+            if (value.isEmpty()) {
+                throw new ConfigFault(name + ": log.dirs is needed: the directory for the data");
+            }
+            if (value.indexOf(',') >= 0) {
+                throw fault(ConfigKey.LOG_DIRS, "must name one directory; several are not supported yet");
+            }
+            return Path.of(value);
+        }
+
+        private List<Listener> listeners() {
+            List<Listener> all = parseListeners(ConfigKey.LISTENERS, true);
+            if (all.isEmpty()) {
+                throw fault(ConfigKey.LISTENERS, "must name at least one listener");
+            }
+            Set<String> addresses = new HashSet<>();
+            Map<String, String> protocols = protocols();
+            for (Listener each : all) {
+                String protocol = protocols.getOrDefault(each.name(), each.name());
+                if (!protocol.equals("PLAINTEXT")) {
+                    throw fault(
+                            ConfigKey.LISTENERS,
+                            "listener " + each.name() + " has the security protocol " + protocol
+                                    + "; only PLAINTEXT is supported yet (listener.security.protocol.map names the protocol of"
+                                    + " listeners of other names)");
+                }
+                if (each.address().port() != 0 && !addresses.add(each.address().toString())) {
+                    throw fault(ConfigKey.LISTENERS, "two listeners on " + each.address());
+                }
+                checkReach(each);
+            }
+            return all;
+        }
+
+        private void checkReach(Listener listener) {
+            if (loopback(listener.address().host())) {
+                return;
+            }
+            if (!Boolean.parseBoolean(text(ConfigKey.ALLOW_PLAINTEXT))) {
+                throw fault(
+                        ConfigKey.LISTENERS,
+                        "listener " + listener
+                                + " is plaintext and other machines can reach it: anyone there may read and write"
+                                + " all topics. Set allow.plaintext=true if that is meant");
+            }
+            warnings.add(
+                    "listener " + listener + " is plaintext: anyone who can reach it may read and write all topics");
+        }
+
+        private boolean loopback(String host) {
+            if (host.isEmpty()) {
+                return false;
+            }
+            try {
+                for (InetAddress address : InetAddress.getAllByName(host)) {
+                    if (!address.isLoopbackAddress()) {
+                        return false;
+                    }
+                }
+                return true;
+            } catch (UnknownHostException e) {
+                throw fault(ConfigKey.LISTENERS, "host " + host + " cannot be resolved");
+            }
+        }
+
+        private Map<String, String> protocols() {
+            Map<String, String> result = new HashMap<>();
+            for (String pair : split(text(ConfigKey.SECURITY_MAP))) {
+                String[] parts = pair.split(":", -1);
+                if (parts.length != 2) {
+                    throw fault(ConfigKey.SECURITY_MAP, "\"" + pair + "\" is not NAME:PROTOCOL");
+                }
+                result.put(parts[0].strip(), parts[1].strip());
+            }
+            return result;
+        }
+
+        private Map<String, HostPort> advertised(List<Listener> listeners) {
+            Map<String, HostPort> result = new LinkedHashMap<>();
+            Set<String> names = new HashSet<>();
+            listeners.forEach(each -> names.add(each.name()));
+            for (Listener each : parseListeners(ConfigKey.ADVERTISED_LISTENERS, false)) {
+                if (!names.contains(each.name())) {
+                    throw fault(ConfigKey.ADVERTISED_LISTENERS, "there is no listener " + each.name());
+                }
+                if (each.address().host().equals("0.0.0.0")
+                        || each.address().host().equals("::")) {
+                    throw fault(ConfigKey.ADVERTISED_LISTENERS, "clients cannot connect to " + each.address());
+                }
+                result.put(each.name(), each.address());
+            }
+            for (Listener each : listeners) {
+                String host = each.address().host();
+                if (!result.containsKey(each.name())
+                        && (host.isEmpty() || host.equals("0.0.0.0") || host.equals("::"))) {
+                    throw fault(
+                            ConfigKey.LISTENERS,
+                            "listener " + each
+                                    + " listens on all addresses; advertised.listeners must say which one clients use");
+                }
+            }
+            return result;
+        }
+
+        private List<Listener> parseListeners(ConfigKey key, boolean emptyHost) {
+            List<Listener> all = new ArrayList<>();
+            Set<String> names = new HashSet<>();
+            for (String each : split(text(key))) {
+                Matcher match = LISTENER.matcher(each);
+                if (!match.matches() || Integer.parseInt(match.group(3)) > 65_535) {
+                    throw fault(key, "\"" + each + "\" is not NAME://host:port");
+                }
+                if (match.group(2).isEmpty() && !emptyHost) {
+                    throw fault(key, "\"" + each + "\" has no host");
+                }
+                if (!names.add(match.group(1))) {
+                    throw fault(key, "listener " + match.group(1) + " is named twice");
+                }
+                all.add(new Listener(match.group(1), hostPort(match.group(2), match.group(3))));
+            }
+            return List.copyOf(all);
+        }
+
+        private static HostPort hostPort(String host, String port) {
+            boolean bracketed = host.startsWith("[");
+            return new HostPort(bracketed ? host.substring(1, host.length() - 1) : host, Integer.parseInt(port));
+        }
+
+        private HostPort metricsListener() {
+            String value = text(ConfigKey.METRICS_LISTENER);
+            if (value.isEmpty()) {
+                return null;
+            }
+            Matcher match = HTTP.matcher(value);
+            if (!match.matches() || Integer.parseInt(match.group(2)) > 65_535) {
+                throw fault(ConfigKey.METRICS_LISTENER, "\"" + value + "\" is not http://host:port");
+            }
+            return hostPort(match.group(1), match.group(2));
+        }
+
+        /** A produce request must be able to carry the largest batch that topics allow by default. */
+        private int requestBytes() {
+            int request = integer(ConfigKey.REQUEST_BYTES);
+            if (request < integer(ConfigKey.MESSAGE_BYTES)) {
+                throw fault(
+                        ConfigKey.REQUEST_BYTES,
+                        "must not be below message.max.bytes=" + text(ConfigKey.MESSAGE_BYTES)
+                                + ", or such a batch never arrives");
+            }
+            return request;
+        }
+
+        private Groups groups() {
+            int min = integer(ConfigKey.GROUP_MIN_SESSION);
+            int max = integer(ConfigKey.GROUP_MAX_SESSION);
+            if (min > max) {
+                throw fault(ConfigKey.GROUP_MIN_SESSION, "must not be above group.max.session.timeout.ms=" + max);
+            }
+            return new Groups(
+                    integer(ConfigKey.OFFSETS_PARTITIONS),
+                    min,
+                    max,
+                    integer(ConfigKey.GROUP_DELAY),
+                    integer(ConfigKey.OFFSET_METADATA));
+        }
+
+        private Map<String, String> shown() {
+            Map<String, String> all = new HashMap<>();
+            for (ConfigKey key : ConfigKey.values()) {
+                all.put(key.key(), text(key));
+            }
+            return Map.copyOf(all);
+        }
+
+        private Mirroring mirroring() {
+            long initial = longNumber(ConfigKey.MIRROR_RETRY_INITIAL);
+            long max = longNumber(ConfigKey.MIRROR_RETRY_MAX);
+            if (initial > max) {
+                throw fault(
+                        ConfigKey.MIRROR_RETRY_INITIAL, "must not be above mirror.failed.retry.max.backoff.ms=" + max);
+            }
+            return new Mirroring(
+                    longNumber(ConfigKey.MIRROR_REFRESH),
+                    integer(ConfigKey.MIRROR_FETCHERS),
+                    initial,
+                    max,
+                    integer(ConfigKey.MIRROR_RETRY_ATTEMPTS),
+                    integer(ConfigKey.MIRROR_FRAME_BYTES),
+                    longNumber(ConfigKey.MIRROR_IN_FLIGHT));
+        }
+
+        private int threads(ConfigKey key) {
+            int value = integer(key);
+            return value > 0 ? value : Runtime.getRuntime().availableProcessors();
+        }
+
+        private String text(ConfigKey key) {
+            PropertyLines.Entry entry = entries.get(key.key());
+            return entry == null ? key.fallback() : entry.value();
+        }
+
+        private long longNumber(ConfigKey key) {
+            return Long.parseLong(text(key));
+        }
+
+        private int integer(ConfigKey key) {
+            return Integer.parseInt(text(key));
+        }
+
+        private ConfigFault fault(ConfigKey key, String sentence) {
+            PropertyLines.Entry entry = entries.get(key.key());
+            return new ConfigFault((entry == null ? name : entry.where()) + ": " + key.key() + ": " + sentence);
+        }
+
+        private static List<String> split(String list) {
+            List<String> parts = new ArrayList<>();
+            for (String each : list.split(",")) {
+                if (!each.isBlank()) {
+                    parts.add(each.strip());
+                }
+            }
+            return parts;
+        }
+
+        private static String emptyToNull(String value) {
+            return value.isEmpty() ? null : value;
+        }
+    }
+}

@@ -1,0 +1,178 @@
+package io.kagami.broker;
+
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** One key of the configuration file: its default, how a value is checked, and what it is for. The table in the README is made of these. */
+enum ConfigKey {
+    NODE_ID("node.id", "1", 0, Integer.MAX_VALUE, "id of this broker"),
+    CLUSTER_ID("cluster.id", "", "id of a new cluster; empty = made at first start"),
+    LISTENERS("listeners", "PLAINTEXT://127.0.0.1:9092", "name://host:port, comma separated; port 0 = any free port"),
+    ADVERTISED_LISTENERS("advertised.listeners", "", "what clients are told to connect to; empty = the listeners"),
+    SECURITY_MAP("listener.security.protocol.map", "", "name:PLAINTEXT for listeners of other names"),
+    ALLOW_PLAINTEXT(
+            "allow.plaintext", "false", "true; false", "permits a plaintext listener that other machines can reach"),
+    LOG_DIRS("log.dirs", "", "the data directory; needed"),
+    METADATA_LOG_DIR("metadata.log.dir", "", "directory of the metadata log; empty = cluster_metadata in log.dirs"),
+    NUM_PARTITIONS("num.partitions", "1", 1, 100_000, "partitions of a topic created without a count"),
+    REPLICATION_FACTOR("default.replication.factor", "1", 1, 32_767, "replication factor of such a topic"),
+    AUTO_CREATE(
+            "auto.create.topics.enable",
+            "true",
+            "true; false",
+            "create a topic when a client that allows it asks for it"),
+    REQUEST_BYTES("socket.request.max.bytes", "104857600", 1024, 1 << 30, "largest request"),
+    MESSAGE_BYTES(
+            "message.max.bytes", "1048588", 0, 1 << 30, "largest batch of a producer; default of max.message.bytes"),
+    FETCH_BYTES("fetch.max.bytes", "57671680", 1024, 1 << 30, "most bytes of one fetch answer"),
+    SEGMENT_BYTES("log.segment.bytes", "1073741824", 14, Integer.MAX_VALUE, "default of segment.bytes"),
+    ROLL_MS("log.roll.ms", "604800000", 1, Long.MAX_VALUE, "default of segment.ms"),
+    INDEX_INTERVAL("log.index.interval.bytes", "4096", 0, Integer.MAX_VALUE, "default of index.interval.bytes"),
+    INDEX_BYTES("log.index.size.max.bytes", "10485760", 12, Integer.MAX_VALUE, "default of segment.index.bytes"),
+    CLEANUP_POLICY(
+            "log.cleanup.policy",
+            "delete",
+            "delete; compact; compact,delete; delete,compact",
+            "default of cleanup.policy"),
+    TIMESTAMP_TYPE(
+            "log.message.timestamp.type",
+            "CreateTime",
+            "CreateTime; LogAppendTime",
+            "default of message.timestamp.type"),
+    TIMESTAMP_BEFORE(
+            "log.message.timestamp.before.max.ms",
+            "9223372036854775807",
+            0,
+            Long.MAX_VALUE,
+            "default of message.timestamp.before.max.ms"),
+    TIMESTAMP_AFTER(
+            "log.message.timestamp.after.max.ms",
+            "3600000",
+            0,
+            Long.MAX_VALUE,
+            "default of message.timestamp.after.max.ms"),
+    OFFSETS_PARTITIONS(
+            "offsets.topic.num.partitions", "50", 1, 10_000, "partitions of __consumer_offsets when it is created"),
+    GROUP_MIN_SESSION(
+            "group.min.session.timeout.ms", "6000", 1, Integer.MAX_VALUE, "shortest session timeout of a group member"),
+    GROUP_MAX_SESSION(
+            "group.max.session.timeout.ms",
+            "1800000",
+            1,
+            Integer.MAX_VALUE,
+            "longest session timeout of a group member"),
+    GROUP_DELAY(
+            "group.initial.rebalance.delay.ms", "3000", 0, 600_000, "how long an empty group waits for more members"),
+    OFFSET_METADATA("offset.metadata.max.bytes", "4096", 0, 10_922, "longest text beside a committed offset"),
+    FETCH_SESSIONS(
+            "max.incremental.fetch.session.cache.slots", "1000", 0, 1_000_000, "incremental fetch sessions kept"),
+    METRICS_LISTENER(
+            "metrics.listener",
+            "http://127.0.0.1:9464",
+            "address of /metrics and /health; empty = none, port 0 = any free port"),
+    NETWORK_THREADS("num.network.threads", "0", 0, 1024, "I/O threads; 0 = one per core"),
+    PARTITION_LOOPS("num.partition.loops", "0", 0, 1024, "threads that own the partitions; 0 = one per core"),
+    MAX_CONNECTIONS("max.connections", "10000", 1, 1_000_000, "client connections at a time"),
+    IDLE_MS(
+            "connections.max.idle.ms",
+            "600000",
+            1000,
+            Integer.MAX_VALUE,
+            "a connection without traffic is closed after this"),
+    MIRROR_REFRESH(
+            "mirror.metadata.refresh.interval.ms",
+            "60000",
+            100,
+            Integer.MAX_VALUE,
+            "how often mirrors look at their source's topics"),
+    MIRROR_FETCHERS("mirror.num.replica.fetchers", "1", 1, 64, "connections of one mirror to one source broker"),
+    MIRROR_RETRY_INITIAL(
+            "mirror.failed.retry.initial.backoff.ms",
+            "100",
+            1,
+            Integer.MAX_VALUE,
+            "first wait before a failed mirror partition is tried again"),
+    MIRROR_RETRY_MAX("mirror.failed.retry.max.backoff.ms", "300000", 1, Integer.MAX_VALUE, "longest such wait"),
+    MIRROR_RETRY_ATTEMPTS(
+            "mirror.failed.retry.max.attempts",
+            "20",
+            0,
+            Integer.MAX_VALUE,
+            "attempts before a failure is final; 0 = never retry"),
+    MIRROR_FRAME_BYTES(
+            "mirror.fetch.hard.max.bytes", "134217728", 1 << 20, Integer.MAX_VALUE, "largest answer of a source"),
+    MIRROR_IN_FLIGHT(
+            "mirror.fetch.in.flight.max.bytes",
+            "134217728",
+            1 << 20,
+            Long.MAX_VALUE,
+            "bytes fetched and not yet written, over all mirrors");
+
+    private final String key;
+    private final String fallback;
+    private final String allowed;
+    private final long min;
+    private final long max;
+    private final String doc;
+
+    ConfigKey(String key, String fallback, String allowed, long min, long max, String doc) {
+        this.key = key;
+        this.fallback = fallback;
+        this.allowed = allowed;
+        this.min = min;
+        this.max = max;
+        this.doc = doc;
+    }
+
+    /** Any text; whoever reads it checks it. */
+    ConfigKey(String key, String fallback, String doc) {
+        this(key, fallback, "", 1, 0, doc);
+    }
+
+    /** One of the words between semicolons. */
+    ConfigKey(String key, String fallback, String allowed, String doc) {
+        this(key, fallback, allowed, 1, 0, doc);
+    }
+
+    /** A whole number. */
+    ConfigKey(String key, String fallback, long min, long max, String doc) {
+        this(key, fallback, "", min, max, doc);
+    }
+
+    String key() {
+        return key;
+    }
+
+    String fallback() {
+        return fallback;
+    }
+
+    String doc() {
+        return doc;
+    }
+
+    /** What is wrong with a value, or null. */
+    String complaint(String value) {
+        if (!allowed.isEmpty()) {
+            return List.of(allowed.split("; ")).contains(value) ? null : "must be one of " + allowed;
+        }
+        if (min > max) {
+            return null;
+        }
+        try {
+            long number = Long.parseLong(value);
+            return number >= min && number <= max ? null : "must be between " + min + " and " + max;
+        } catch (NumberFormatException e) {
+            return "must be a whole number between " + min + " and " + max;
+        }
+    }
+
+    static Map<String, ConfigKey> byKey() {
+        Map<String, ConfigKey> all = new TreeMap<>();
+        for (ConfigKey each : values()) {
+            all.put(each.key, each);
+        }
+        return all;
+    }
+}
