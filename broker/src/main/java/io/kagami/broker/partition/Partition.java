@@ -30,6 +30,12 @@ public interface Partition {
 
     int leaderEpoch();
 
+    /** What the topic's configuration says about batches of producers. */
+    default TopicRules rules() {
+        return TopicRules.DEFAULT;
+    }
+
+    /** @throws io.kagami.log.StorageFault when the partition is OFFLINE because its log could not be opened */
     LogView view();
 
     /** Exclusive; with one replica the log end. */

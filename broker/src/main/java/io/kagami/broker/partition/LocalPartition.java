@@ -1,0 +1,353 @@
+package io.kagami.broker.partition;
+
+import io.kagami.log.Appended;
+import io.kagami.log.LogView;
+import io.kagami.log.PartitionLog;
+import io.kagami.log.StorageFault;
+import io.kagami.log.core.BatchHeader;
+import io.kagami.mirror.ports.LocalPartitions.AppendOutcome;
+import io.kagami.mirror.ports.LocalPartitions.Position;
+import io.kagami.mirror.ports.LocalPartitions.Result;
+import java.nio.ByteBuffer;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Supplier;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.errors.InvalidRequestException;
+import org.apache.kafka.common.errors.KafkaStorageException;
+import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A partition with its log on this broker. Fields are written by the loop alone and read by anyone. */
+final class LocalPartition implements Partition {
+    private static final Logger LOG = LoggerFactory.getLogger(LocalPartition.class);
+
+    private final String topic;
+    private final Uuid topicId;
+    private final int number;
+    private final PartitionLoop loop;
+    private final FetchWaiters waiters = new FetchWaiters();
+    private volatile PartitionLog log;
+    private volatile Mode mode;
+    private volatile String mirror;
+    private volatile int leaderEpoch;
+    private volatile TopicRules rules;
+    private volatile boolean deleted;
+
+    /** @param log null when there is none: the partition is offline then */
+    LocalPartition(
+            String topic,
+            Uuid topicId,
+            int number,
+            PartitionLoop loop,
+            PartitionLog log,
+            Mode mode,
+            String mirror,
+            int leaderEpoch,
+            TopicRules rules) {
+        this.topic = topic;
+        this.topicId = topicId;
+        this.number = number;
+        this.loop = loop;
+        this.log = log;
+        this.mode = log == null ? Mode.OFFLINE : mode;
+        this.mirror = mirror;
+        this.leaderEpoch = leaderEpoch;
+        this.rules = rules;
+    }
+
+    @Override
+    public String topic() {
+        return topic;
+    }
+
+    @Override
+    public Uuid topicId() {
+        return topicId;
+    }
+
+    @Override
+    public int partition() {
+        return number;
+    }
+
+    @Override
+    public Mode mode() {
+        return mode;
+    }
+
+    @Override
+    public int leaderEpoch() {
+        return leaderEpoch;
+    }
+
+    @Override
+    public TopicRules rules() {
+        return rules;
+    }
+
+    @Override
+    public LogView view() {
+        PartitionLog current = log;
+        if (current == null) {
+            throw new StorageFault(this + " has no usable log; an earlier line says why", null);
+        }
+        return current.view();
+    }
+
+    @Override
+    public long highWatermark() {
+        return view().endOffset();
+    }
+
+    @Override
+    public Executor loop() {
+        return loop;
+    }
+
+    PartitionLoop owner() {
+        return loop;
+    }
+
+    @Override
+    public CompletionStage<Appended> append(ByteBuffer batches) {
+        CompletableFuture<Appended> result = new CompletableFuture<>();
+        Runnable work = () -> settle(result, () -> {
+            refuseUnlessWritable();
+            Appended appended = log.append(batches, leaderEpoch);
+            waiters.passed(appended.endOffset());
+            return appended;
+        });
+        // coordinators append on the loop itself, in the middle of a task: their next line needs the result
+        if (loop.inLoop()) {
+            work.run();
+        } else if (!loop.offer(work)) {
+            result.completeExceptionally(new TimeoutException("the broker has too much to write at the moment"));
+        }
+        return translate(result);
+    }
+
+    /** Clients know storage trouble by Kafka's exception. */
+    private static CompletableFuture<Appended> translate(CompletableFuture<Appended> result) {
+        return result.exceptionally(failure -> {
+            if (failure instanceof StorageFault) {
+                throw new KafkaStorageException(failure.getMessage(), failure);
+            }
+            if (failure instanceof RuntimeException known) {
+                throw known;
+            }
+            throw new CompletionException(failure);
+        });
+    }
+
+    private void refuseUnlessWritable() {
+        if (deleted) {
+            throw new UnknownTopicOrPartitionException(this + " has been deleted");
+        }
+        if (mode == Mode.OFFLINE) {
+            throw new KafkaStorageException(this + " is offline: its storage failed");
+        }
+        if (mode == Mode.MIRRORED) {
+            throw new InvalidRequestException("Topic " + topic + " is read-only: it is mirrored by the cluster mirror "
+                    + mirror + ". Stop mirroring it to write to it.");
+        }
+    }
+
+    @Override
+    public CompletionStage<AppendOutcome> appendMirrored(long expectedEndOffset, ByteBuffer batches) {
+        return onLoop(() -> {
+            if (deleted || mode == Mode.WRITABLE) {
+                return new AppendOutcome(Result.NOT_MIRRORED, position());
+            }
+            refuseIfOffline();
+            if (log.view().endOffset() != expectedEndOffset) {
+                return new AppendOutcome(Result.STALE, position());
+            }
+            if (highestEpoch(batches) > leaderEpoch) {
+                return new AppendOutcome(Result.EPOCH_TOO_LOW, position());
+            }
+            Appended appended = log.appendMirrored(batches);
+            waiters.passed(appended.endOffset());
+            return new AppendOutcome(Result.APPENDED, position());
+        });
+    }
+
+    private static int highestEpoch(ByteBuffer batches) {
+        int highest = -1;
+        int at = batches.position();
+        while (at < batches.limit()) {
+            highest = Math.max(highest, BatchHeader.leaderEpoch(batches, at));
+            at += BatchHeader.sizeInBytes(batches, at);
+        }
+        return highest;
+    }
+
+    @Override
+    public CompletionStage<Position> truncateTo(long endOffset) {
+        return change(() -> log.truncateTo(endOffset));
+    }
+
+    @Override
+    public CompletionStage<Position> restartAt(long offset) {
+        return change(() -> log.restartAt(offset));
+    }
+
+    @Override
+    public CompletionStage<Position> advanceStart(long startOffset) {
+        return change(() -> log.advanceStart(startOffset));
+    }
+
+    @Override
+    public CompletionStage<Position> leaderEpoch(int epoch) {
+        return change(() -> leaderEpoch = Math.max(leaderEpoch, epoch));
+    }
+
+    @Override
+    public CompletionStage<Position> mode(Mode wanted) {
+        return change(() -> switchTo(wanted));
+    }
+
+    private void switchTo(Mode wanted) {
+        if (mode != wanted && mode != Mode.OFFLINE) {
+            LOG.info("{} is {} now, it was {}", this, wanted, mode);
+            mode = wanted;
+        }
+    }
+
+    @Override
+    public CompletionStage<Void> force() {
+        return onLoop(() -> {
+            refuseIfOffline();
+            log.force();
+            return null;
+        });
+    }
+
+    @Override
+    public Runnable onChange(long offset, Runnable wake) {
+        Runnable cancel = waiters.add(offset, wake);
+        PartitionLog current = log;
+        // an append between the caller's look and its registration must not be missed
+        if (deleted || current == null || current.offline() || current.view().endOffset() > offset) {
+            waiters.passed(
+                    current == null || deleted || current.offline()
+                            ? Long.MAX_VALUE
+                            : current.view().endOffset());
+        }
+        return cancel;
+    }
+
+    /** The image says something new about this partition. Mode is null when it says nothing new about that. */
+    void follow(Mode wanted, String mirrorName, int epoch, TopicRules newRules) {
+        assert loop.inLoop();
+        mirror = mirrorName;
+        rules = newRules;
+        leaderEpoch = Math.max(leaderEpoch, epoch);
+        if (wanted != null) {
+            switchTo(wanted);
+        }
+        waiters.wakeAll();
+    }
+
+    /** Runs upkeep of the log (roll, reconfigure); a fault takes the partition offline. */
+    void upkeep(java.util.function.Consumer<PartitionLog> work) {
+        assert loop.inLoop();
+        if (deleted || log == null || mode == Mode.OFFLINE) {
+            return;
+        }
+        try {
+            work.accept(log);
+        } catch (StorageFault e) {
+            takeOffline(e);
+        }
+    }
+
+    /** The topic is gone: nothing is appended any more, and whoever waits learns it. */
+    void markDeleted() {
+        assert loop.inLoop();
+        deleted = true;
+        waiters.wakeAll();
+    }
+
+    int waiting() {
+        return waiters.size();
+    }
+
+    private CompletionStage<Position> change(Runnable work) {
+        return onLoop(() -> {
+            refuseIfOffline();
+            work.run();
+            waiters.wakeAll();
+            return position();
+        });
+    }
+
+    private void refuseIfOffline() {
+        if (deleted) {
+            throw new UnknownTopicOrPartitionException(this + " has been deleted");
+        }
+        if (mode == Mode.OFFLINE) {
+            throw new StorageFault(this + " is offline: its storage failed", null);
+        }
+    }
+
+    private Position position() {
+        LogView now = view();
+        return new Position(
+                now.startOffset(), now.endOffset(), now.endOffset(), now.lastEpoch(), leaderEpoch, now.sizeInBytes());
+    }
+
+    private <T> CompletionStage<T> onLoop(Supplier<T> work) {
+        CompletableFuture<T> result = new CompletableFuture<>();
+        if (loop.inLoop()) {
+            settle(result, work);
+            return result;
+        }
+        try {
+            loop.execute(() -> settle(result, work));
+        } catch (RejectedExecutionException e) {
+            result.completeExceptionally(e);
+        }
+        return result;
+    }
+
+    /**
+     * Expected refusals and disk faults end in the stage. IllegalArgumentException is the log's word for batches that do not continue it,
+     * with nothing written. Anything else is a bug: the stage fails and the loop's fatal handler is told.
+     */
+    private <T> void settle(CompletableFuture<T> result, Supplier<T> work) {
+        T value;
+        try {
+            value = work.get();
+        } catch (StorageFault e) {
+            takeOffline(e);
+            result.completeExceptionally(e);
+            return;
+        } catch (org.apache.kafka.common.errors.ApiException | IllegalArgumentException e) {
+            result.completeExceptionally(e);
+            return;
+        } catch (RuntimeException | Error e) {
+            result.completeExceptionally(e);
+            throw e;
+        }
+        result.complete(value);
+    }
+
+    private void takeOffline(StorageFault fault) {
+        if (mode != Mode.OFFLINE) {
+            LOG.error("{} goes offline: {}", this, fault.getMessage(), fault);
+            mode = Mode.OFFLINE;
+            waiters.wakeAll();
+        }
+    }
+
+    @Override
+    public String toString() {
+        return topic + "-" + number;
+    }
+}

@@ -1,0 +1,311 @@
+package io.kagami.broker.partition;
+
+import io.kagami.broker.core.cluster.ClusterImage;
+import io.kagami.broker.core.cluster.TopicImage;
+import io.kagami.broker.partition.Partition.Mode;
+import io.kagami.log.LogDirectory;
+import io.kagami.log.LogName;
+import io.kagami.log.LogOptions;
+import io.kagami.log.PartitionLog;
+import io.kagami.log.StorageFault;
+import io.kagami.mirror.core.PartitionState;
+import io.kagami.mirror.core.Phase;
+import io.kagami.mirror.ports.MirrorPartition;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Function;
+import org.apache.kafka.common.Uuid;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The partitions of this broker as the cluster image wants them. {@link #follow} is called for every change of the image, on one thread,
+ * and returns when every log that the image names exists durably and every mode and epoch is set: so a topic that Metadata shows can be
+ * written to, and one that is mirrored cannot.
+ */
+public final class PartitionTable implements Partitions {
+    private static final Logger LOG = LoggerFactory.getLogger(PartitionTable.class);
+
+    private record Key(Uuid topicId, int partition) {}
+
+    /** Copy on write. */
+    private record Tables(Map<LogName, LocalPartition> byName, Map<Key, LocalPartition> byId) {}
+
+    private final LogDirectory directory;
+    private final PartitionLoops loops;
+    private final Function<Map<String, String>, LogOptions> logOptions;
+    private final Map<String, String> topicDefaults;
+    private volatile Tables tables = new Tables(Map.of(), Map.of());
+    private boolean first = true;
+
+    /**
+     * @param logOptions from the overrides of a topic
+     * @param topicDefaults this broker's defaults of topic keys
+     */
+    public PartitionTable(
+            LogDirectory directory,
+            PartitionLoops loops,
+            Function<Map<String, String>, LogOptions> logOptions,
+            Map<String, String> topicDefaults) {
+        this.directory = directory;
+        this.loops = loops;
+        this.logOptions = logOptions;
+        this.topicDefaults = topicDefaults;
+    }
+
+    @Override
+    public Optional<Partition> get(String topic, int partition) {
+        return Optional.ofNullable(tables.byName.get(new LogName(topic, partition)));
+    }
+
+    @Override
+    public Optional<Partition> get(Uuid topicId, int partition) {
+        return Optional.ofNullable(tables.byId.get(new Key(topicId, partition)));
+    }
+
+    @Override
+    public Collection<Partition> all() {
+        return List.copyOf(tables.byName.values());
+    }
+
+    /** Fetches that wait, over all partitions. */
+    public int waiting() {
+        int sum = 0;
+        for (LocalPartition each : tables.byName.values()) {
+            sum += each.waiting();
+        }
+        return sum;
+    }
+
+    /** The listener of the cluster; blocks its thread while logs are created. */
+    public void follow(ClusterImage before, ClusterImage after) {
+        if (first) {
+            first = false;
+            setAsideStrangers(after);
+        }
+        Map<LogName, LocalPartition> byName = new HashMap<>(tables.byName);
+        List<CompletableFuture<Void>> work = new ArrayList<>();
+        List<LocalPartition> gone = new ArrayList<>();
+        for (TopicImage old : before.topics().values()) {
+            TopicImage now = after.topics().get(old.name());
+            if (now == null || !now.id().equals(old.id())) {
+                remove(old, byName, gone);
+            }
+        }
+        publish(byName);
+        gone.forEach(each -> work.add(onLoop(each, () -> delete(each))));
+        await(work);
+        work.clear();
+        Map<LogName, LocalPartition> made = new java.util.concurrent.ConcurrentHashMap<>();
+        for (TopicImage topic : after.topics().values()) {
+            TopicImage old = before.topics().get(topic.name());
+            boolean same = old != null && old.id().equals(topic.id());
+            boolean phases = topic.mirror() != null && !topic.mirrored();
+            if (!same || !old.equals(topic) || phases) {
+                adapt(topic, same ? old : null, before, after, made, work);
+            }
+        }
+        await(work);
+        if (!made.isEmpty()) {
+            byName.putAll(made);
+            publish(byName);
+        }
+    }
+
+    private void publish(Map<LogName, LocalPartition> byName) {
+        Map<Key, LocalPartition> byId = new HashMap<>();
+        byName.values().forEach(each -> byId.put(new Key(each.topicId(), each.partition()), each));
+        tables = new Tables(Map.copyOf(byName), Map.copyOf(byId));
+    }
+
+    private static void remove(TopicImage old, Map<LogName, LocalPartition> byName, List<LocalPartition> gone) {
+        for (int i = 0; i < old.partitions(); i++) {
+            LocalPartition partition = byName.remove(new LogName(old.name(), i));
+            if (partition != null) {
+                gone.add(partition);
+            }
+        }
+    }
+
+    private void delete(LocalPartition partition) {
+        partition.markDeleted();
+        try {
+            directory.delete(new LogName(partition.topic(), partition.partition()));
+            LOG.info("deleted the log of {}", partition);
+        } catch (StorageFault e) {
+            LOG.error("the log of the deleted partition {} cannot be removed: {}", partition, e.getMessage(), e);
+        }
+    }
+
+    /** Creates what is missing and tells what exists. {@code old} is null when the topic (this incarnation of it) is new here. */
+    private void adapt(
+            TopicImage topic,
+            TopicImage old,
+            ClusterImage before,
+            ClusterImage after,
+            Map<LogName, LocalPartition> made,
+            List<CompletableFuture<Void>> work) {
+        TopicRules rules = TopicRules.of(topic.configs(), topicDefaults);
+        boolean reconfigured = old == null || !old.configs().equals(topic.configs());
+        for (int i = 0; i < topic.partitions(); i++) {
+            int number = i;
+            Mode mode = modeOf(topic, number, after);
+            LocalPartition existing = tables.byName.get(new LogName(topic.name(), number));
+            if (existing == null) {
+                PartitionLoop loop = loops.assign();
+                work.add(run(loop, () -> {
+                    LocalPartition created = open(topic, number, loop, mode, rules);
+                    made.put(new LogName(topic.name(), number), created);
+                }));
+                continue;
+            }
+            Mode modeBefore = old == null || number >= old.partitions() ? null : modeOf(old, number, before);
+            Mode change = mode == modeBefore ? null : mode;
+            int epoch = topic.leaderEpochs().get(number);
+            // the stop sequence asks for this at every change of any mirror state: most say nothing new
+            if (change != null || epoch != existing.leaderEpoch() || !topic.equals(old)) {
+                work.add(onLoop(existing, () -> {
+                    existing.follow(change, topic.mirror(), epoch, rules);
+                    if (reconfigured) {
+                        existing.upkeep(log -> log.reconfigure(logOptions.apply(topic.configs())));
+                    }
+                }));
+            }
+        }
+    }
+
+    /** On the loop of the new partition. */
+    private LocalPartition open(TopicImage topic, int number, PartitionLoop loop, Mode mode, TopicRules rules) {
+        LogName name = new LogName(topic.name(), number);
+        PartitionLog log = null;
+        try {
+            UUID id = toJava(topic.id());
+            LogOptions options = logOptions.apply(topic.configs());
+            Optional<PartitionLog> found = directory.get(name);
+            if (found.isPresent() && found.get().offline()) {
+                // what it holds could not be read, not even whose it is: an operator's case, an earlier line says why
+                return partition(topic, number, loop, found.get(), Mode.OFFLINE, rules);
+            }
+            if (found.isPresent() && !found.get().topicId().equals(id)) {
+                setAside(
+                        name,
+                        "belongs to another topic id, " + fromJava(found.get().topicId()));
+                found = Optional.empty();
+            }
+            log = found.isPresent() ? found.get() : directory.create(name, id, options);
+            log.reconfigure(options);
+        } catch (StorageFault e) {
+            LOG.error("{} is offline: its log cannot be opened: {}", name, e.getMessage(), e);
+            log = null;
+        }
+        return partition(topic, number, loop, log, mode, rules);
+    }
+
+    private static LocalPartition partition(
+            TopicImage topic, int number, PartitionLoop loop, PartitionLog log, Mode mode, TopicRules rules) {
+        return new LocalPartition(
+                topic.name(),
+                topic.id(),
+                number,
+                loop,
+                log,
+                mode,
+                topic.mirror(),
+                topic.leaderEpochs().get(number),
+                rules);
+    }
+
+    /**
+     * A mirror topic is writable again when its mirror is gone, or when the stop has ended for this partition: until then the durable
+     * state is not STOPPED, and the stop sequence itself opens the partition when it is.
+     */
+    static Mode modeOf(TopicImage topic, int number, ClusterImage image) {
+        if (topic.mirror() == null || !image.mirrors().containsKey(topic.mirror())) {
+            return Mode.WRITABLE;
+        }
+        if (topic.mirrored()) {
+            return Mode.MIRRORED;
+        }
+        PartitionState state =
+                image.mirrorStates().get(new MirrorPartition(topic.mirror(), topic.name(), topic.id(), number));
+        return state != null && state.phase() == Phase.STOPPED ? Mode.WRITABLE : Mode.MIRRORED;
+    }
+
+    /** Logs that the metadata does not know are kept, under another name: deleting is for topics that were deleted. */
+    private void setAsideStrangers(ClusterImage image) {
+        Set<LogName> known = new HashSet<>();
+        for (TopicImage topic : image.topics().values()) {
+            for (int i = 0; i < topic.partitions(); i++) {
+                known.add(new LogName(topic.name(), i));
+            }
+        }
+        for (PartitionLog log : List.copyOf(directory.logs())) {
+            if (!known.contains(log.name()) && !log.offline()) {
+                try {
+                    setAside(log.name(), "is of no topic that the metadata knows");
+                } catch (StorageFault e) {
+                    LOG.error("the unknown log {} cannot be set aside: {}", log.name(), e.getMessage(), e);
+                }
+            }
+        }
+    }
+
+    private void setAside(LogName name, String why) {
+        LOG.warn("the log directory {} {}; it is renamed to *-stray and not used", name, why);
+        directory.setAside(name);
+    }
+
+    private static CompletableFuture<Void> onLoop(LocalPartition partition, Runnable task) {
+        return run(partition.owner(), task);
+    }
+
+    private static CompletableFuture<Void> run(PartitionLoop loop, Runnable task) {
+        CompletableFuture<Void> done = new CompletableFuture<>();
+        try {
+            loop.execute(() -> {
+                try {
+                    task.run();
+                    done.complete(null);
+                } catch (RuntimeException | Error e) {
+                    done.completeExceptionally(e);
+                    throw e;
+                }
+            });
+        } catch (RejectedExecutionException e) {
+            done.completeExceptionally(e);
+        }
+        return done;
+    }
+
+    private static void await(List<CompletableFuture<Void>> work) {
+        CompletableFuture.allOf(work.toArray(new CompletableFuture<?>[0])).join();
+    }
+
+    /** Asks every loop to roll what is due; from the housekeeping thread. */
+    public void rollDue(long nowMs) {
+        for (LocalPartition each : tables.byName.values()) {
+            try {
+                each.owner().execute(() -> each.upkeep(log -> log.rollIfDue(nowMs)));
+            } catch (RejectedExecutionException e) {
+                LOG.debug("no roll of {}: {}", each, e.getMessage());
+            }
+        }
+    }
+
+    private static UUID toJava(Uuid id) {
+        return new UUID(id.getMostSignificantBits(), id.getLeastSignificantBits());
+    }
+
+    private static Uuid fromJava(UUID id) {
+        return new Uuid(id.getMostSignificantBits(), id.getLeastSignificantBits());
+    }
+}

@@ -1,0 +1,39 @@
+package io.kagami.broker.partition;
+
+import java.util.Map;
+
+/**
+ * What the configuration of a topic says about a producer's batch.
+ *
+ * @param batchBytesMax largest batch
+ * @param logAppendTime batches get this broker's time instead of the producer's
+ * @param compacted records need a key
+ * @param timestampBeforeMaxMs how far a record's time may be in the past
+ * @param timestampAfterMaxMs how far a record's time may be in the future
+ */
+public record TopicRules(
+        int batchBytesMax,
+        boolean logAppendTime,
+        boolean compacted,
+        long timestampBeforeMaxMs,
+        long timestampAfterMaxMs) {
+    /** Apache Kafka's defaults. */
+    public static final TopicRules DEFAULT = of(Map.of(), Map.of());
+
+    /** @param overrides checked when they were set; what neither map has is Kafka's default */
+    public static TopicRules of(Map<String, String> overrides, Map<String, String> defaults) {
+        return new TopicRules(
+                Integer.parseInt(value("max.message.bytes", "1048588", overrides, defaults)),
+                value("message.timestamp.type", "CreateTime", overrides, defaults)
+                        .equals("LogAppendTime"),
+                value("cleanup.policy", "delete", overrides, defaults).contains("compact"),
+                Long.parseLong(value("message.timestamp.before.max.ms", "9223372036854775807", overrides, defaults)),
+                Long.parseLong(value("message.timestamp.after.max.ms", "3600000", overrides, defaults)));
+    }
+
+    private static String value(
+            String key, String fallback, Map<String, String> overrides, Map<String, String> defaults) {
+        String own = overrides.get(key);
+        return (own != null ? own : defaults.getOrDefault(key, fallback)).strip();
+    }
+}
