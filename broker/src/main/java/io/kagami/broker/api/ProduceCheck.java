@@ -1,0 +1,251 @@
+package io.kagami.broker.api;
+
+import io.kagami.broker.partition.TopicRules;
+import io.kagami.log.core.BatchHeader;
+import io.kagami.protocol.records.BatchView;
+import io.kagami.protocol.records.MalformedRecords;
+import io.kagami.protocol.records.RecordBatches;
+import io.kagami.protocol.records.RecordView;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.zip.CRC32C;
+import org.apache.kafka.common.protocol.Errors;
+
+/**
+ * Whether a client's batch may be appended, decided before its first byte is written: exactly one batch of format 2, whole, with the right
+ * checksum, sizes, counts and times, its records readable within a budget. Codes are Apache Kafka 4.4's. Pure but for the stamping of
+ * times into the given buffer.
+ */
+final class ProduceCheck {
+    private static final int BASE_OFFSET_LENGTH = 12;
+    private static final int CRC_AT = 17;
+    private static final int ATTRIBUTES_AT = 21;
+    private static final int MAX_TIMESTAMP_AT = 35;
+    private static final short LOG_APPEND_TIME = 0x08;
+    private static final int ZSTD = 4;
+    private static final short ZSTD_FROM = 7;
+    private static final int RECORD_ERRORS_MAX = 100;
+
+    /** A record that is at fault, by its place in the batch. */
+    record RecordFault(int index, String message) {}
+
+    /**
+     * @param error NONE when the batch may be appended
+     * @param message null or a sentence
+     * @param appendTimeMs the stamped time, -1 when the producer's times stay
+     */
+    record Verdict(Errors error, String message, List<RecordFault> records, long appendTimeMs) {
+        static Verdict refused(Errors error, String message) {
+            return new Verdict(error, message, List.of(), -1);
+        }
+
+        boolean ok() {
+            return error == Errors.NONE;
+        }
+    }
+
+    /** Ends the reading of records early. */
+    private static final class Stop extends RuntimeException {
+        private static final long serialVersionUID = 1L;
+
+        Stop() {
+            super(null, null, false, false);
+        }
+    }
+
+    private final TopicRules rules;
+    private final int inflatedBytesMax;
+    private final long nowMs;
+
+    ProduceCheck(TopicRules rules, int inflatedBytesMax, long nowMs) {
+        this.rules = rules;
+        this.inflatedBytesMax = inflatedBytesMax;
+        this.nowMs = nowMs;
+    }
+
+    /** @param records position to limit; neither moves */
+    Verdict check(ByteBuffer records, short version) {
+        Verdict frame = frame(records, version);
+        if (frame != null) {
+            return frame;
+        }
+        Verdict header = header(records, records.position());
+        if (header != null) {
+            return header;
+        }
+        Verdict body = body(records);
+        if (body != null) {
+            return body;
+        }
+        return new Verdict(Errors.NONE, null, List.of(), rules.logAppendTime() ? nowMs : -1);
+    }
+
+    private Verdict frame(ByteBuffer records, short version) {
+        int at = records.position();
+        int bytes = records.remaining();
+        if (bytes == 0) {
+            return Verdict.refused(
+                    Errors.INVALID_RECORD,
+                    "Produce requests with version " + version + " must have at least one record batch per partition");
+        }
+        if (bytes < BatchHeader.MAGIC_END) {
+            return Verdict.refused(Errors.CORRUPT_MESSAGE, bytes + " bytes are no record batch");
+        }
+        int magic = BatchHeader.magic(records, at);
+        if (magic != 2) {
+            return Verdict.refused(
+                    Errors.INVALID_RECORD,
+                    "Produce requests with version " + version
+                            + " are only allowed to contain record batches with magic version 2, not " + magic);
+        }
+        long size = (long) records.getInt(at + Long.BYTES) + BASE_OFFSET_LENGTH;
+        if (size < BatchHeader.V2_HEADER || size > bytes) {
+            return Verdict.refused(
+                    Errors.CORRUPT_MESSAGE, "a record batch declares " + size + " bytes where " + bytes + " were sent");
+        }
+        int codec = BatchHeader.compression(records, at);
+        if (codec > ZSTD) {
+            return Verdict.refused(Errors.UNSUPPORTED_COMPRESSION_TYPE, "there is no compression codec " + codec);
+        }
+        if (codec == ZSTD && version < ZSTD_FROM) {
+            return Verdict.refused(
+                    Errors.UNSUPPORTED_COMPRESSION_TYPE,
+                    "Produce requests with version " + version + " are not allowed to use ZStandard compression");
+        }
+        if (size != bytes) {
+            return Verdict.refused(
+                    Errors.INVALID_RECORD,
+                    "Produce requests with version " + version
+                            + " are only allowed to contain exactly one record batch per partition, but "
+                            + (bytes - size)
+                            + " bytes follow the first");
+        }
+        return null;
+    }
+
+    private Verdict header(ByteBuffer buf, int at) {
+        if (BatchHeader.transactional(buf, at)) {
+            return Verdict.refused(
+                    Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactions are not supported by this broker yet");
+        }
+        if (BatchHeader.control(buf, at)) {
+            return Verdict.refused(Errors.INVALID_RECORD, "Clients are not allowed to write control records");
+        }
+        if (BatchHeader.baseOffset(buf, at) != 0) {
+            return Verdict.refused(
+                    Errors.INVALID_RECORD,
+                    "The baseOffset of the record batch should be 0, but it is " + BatchHeader.baseOffset(buf, at));
+        }
+        int size = BatchHeader.sizeInBytes(buf, at);
+        if (size > rules.batchBytesMax()) {
+            return Verdict.refused(
+                    Errors.MESSAGE_TOO_LARGE,
+                    "The record batch size is " + size + " bytes which exceeds the maximum configured value of "
+                            + rules.batchBytesMax());
+        }
+        if (!BatchHeader.crcValid(buf, at)) {
+            return Verdict.refused(Errors.CORRUPT_MESSAGE, "Record is corrupt: its checksum does not match");
+        }
+        int count = BatchHeader.recordCount(buf, at);
+        if (count <= 0 || BatchHeader.lastOffsetDelta(buf, at) != count - 1) {
+            return Verdict.refused(
+                    Errors.INVALID_RECORD,
+                    "A batch of " + count + " records cannot have the last offset delta "
+                            + BatchHeader.lastOffsetDelta(buf, at));
+        }
+        if (BatchHeader.producerId(buf, at) >= 0
+                && (BatchHeader.baseSequence(buf, at) < 0 || BatchHeader.producerEpoch(buf, at) < 0)) {
+            return Verdict.refused(
+                    Errors.INVALID_RECORD,
+                    "A batch of producer " + BatchHeader.producerId(buf, at) + " needs an epoch and a first sequence");
+        }
+        if (BatchHeader.producerId(buf, at) < 0 && BatchHeader.baseSequence(buf, at) >= 0) {
+            return Verdict.refused(Errors.INVALID_RECORD, "A batch with a sequence needs a producer id");
+        }
+        if (BatchHeader.logAppendTime(buf, at)) {
+            return rules.logAppendTime()
+                    ? null
+                    : Verdict.refused(
+                            Errors.INVALID_TIMESTAMP,
+                            "A producer may not set the timestamp type LogAppendTime; the topic has CreateTime");
+        }
+        return null;
+    }
+
+    private Verdict body(ByteBuffer records) {
+        Reading reading = new Reading();
+        try {
+            BatchView batch = RecordBatches.of(records).get(0);
+            batch.forEach(inflatedBytesMax, reading);
+        } catch (Stop stop) {
+            // enough is known
+        } catch (MalformedRecords e) {
+            return Verdict.refused(Errors.INVALID_RECORD, e.getMessage());
+        }
+        if (!reading.faults.isEmpty()) {
+            return new Verdict(
+                    reading.error, "One or more records have been rejected", List.copyOf(reading.faults), -1);
+        }
+        int at = records.position();
+        if (rules.logAppendTime()) {
+            stamp(records, at, (short) (BatchHeader.attributes(records, at) | LOG_APPEND_TIME), nowMs);
+        } else if (reading.largestTime != BatchHeader.maxTimestamp(records, at)) {
+            // some clients leave it unset; Apache Kafka corrects it as well, since time lookups rely on it
+            stamp(records, at, BatchHeader.attributes(records, at), reading.largestTime);
+        }
+        return null;
+    }
+
+    /** Looks at each record. */
+    private final class Reading implements Consumer<RecordView> {
+        private final List<RecordFault> faults = new ArrayList<>();
+        private Errors error = Errors.INVALID_RECORD;
+        private int index;
+        private long largestTime = -1;
+
+        @Override
+        public void accept(RecordView record) {
+            if (record.offset() != index) {
+                fault("its offset delta is " + record.offset() + " where " + index + " is due");
+            } else if (rules.compacted() && record.key() == null) {
+                fault("Compacted topic cannot accept message without key");
+            } else if (!rules.logAppendTime() && !timely(record.timestamp())) {
+                error = Errors.INVALID_TIMESTAMP;
+                fault("Timestamp " + record.timestamp() + " of message is out of range: the time of the broker is "
+                        + nowMs
+                        + ", at most " + rules.timestampBeforeMaxMs() + " ms before and " + rules.timestampAfterMaxMs()
+                        + " ms after it are allowed");
+            }
+            largestTime = Math.max(largestTime, record.timestamp());
+            index++;
+        }
+
+        /** Records without a time are always taken. */
+        private boolean timely(long timestamp) {
+            if (timestamp < 0) {
+                return timestamp == -1;
+            }
+            return timestamp <= nowMs
+                    ? nowMs - timestamp <= rules.timestampBeforeMaxMs()
+                    : timestamp - nowMs <= rules.timestampAfterMaxMs();
+        }
+
+        private void fault(String message) {
+            faults.add(new RecordFault(index, message));
+            if (faults.size() >= RECORD_ERRORS_MAX) {
+                throw new Stop();
+            }
+        }
+    }
+
+    /** Type and time are in the part of the header that the checksum covers, so it is computed anew; the records stay as they are. */
+    private static void stamp(ByteBuffer buf, int at, short attributes, long maxTimestamp) {
+        buf.putShort(at + ATTRIBUTES_AT, attributes);
+        buf.putLong(at + MAX_TIMESTAMP_AT, maxTimestamp);
+        CRC32C crc = new CRC32C();
+        crc.update(buf.slice(at + ATTRIBUTES_AT, buf.limit() - at - ATTRIBUTES_AT));
+        buf.putInt(at + CRC_AT, (int) crc.getValue());
+    }
+}
