@@ -1,0 +1,65 @@
+package io.kagami.broker;
+
+import io.kagami.broker.partition.PartitionTable;
+import io.kagami.log.LogDirectory;
+import java.time.InstantSource;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The thread {@code housekeeping}: asks the partition loops to roll old segments, and writes checkpoints. Touches no log itself. */
+final class HousekeepingLoop implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(HousekeepingLoop.class);
+    private static final long ROLL_EVERY_MS = 10_000;
+    private static final long CHECKPOINT_EVERY_MS = 60_000;
+
+    private final PartitionTable partitions;
+    private final LogDirectory logs;
+    private final InstantSource clock;
+    private final ScheduledExecutorService thread;
+
+    HousekeepingLoop(PartitionTable partitions, LogDirectory logs, InstantSource clock) {
+        this.partitions = partitions;
+        this.logs = logs;
+        this.clock = clock;
+        this.thread = Executors.newSingleThreadScheduledExecutor(task -> {
+            Thread made = new Thread(task, "housekeeping");
+            made.setDaemon(true);
+            return made;
+        });
+    }
+
+    void start() {
+        every(ROLL_EVERY_MS, "rolling segments", () -> partitions.rollDue(clock.millis()));
+        every(CHECKPOINT_EVERY_MS, "writing checkpoints", logs::checkpoint);
+    }
+
+    /** A failure is told and tried again next time; it must not end the schedule. */
+    private void every(long ms, String what, Runnable task) {
+        thread.scheduleWithFixedDelay(
+                () -> {
+                    try {
+                        task.run();
+                    } catch (RuntimeException e) {
+                        LOG.error("{} failed; it is tried again in {} s", what, ms / 1000, e);
+                    }
+                },
+                ms,
+                ms,
+                TimeUnit.MILLISECONDS);
+    }
+
+    @Override
+    public void close() {
+        thread.shutdownNow();
+        try {
+            if (!thread.awaitTermination(5, TimeUnit.SECONDS)) {
+                LOG.warn("housekeeping does not end");
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}
