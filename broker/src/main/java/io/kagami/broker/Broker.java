@@ -20,6 +20,7 @@ import io.kagami.broker.core.cluster.TopicImage;
 import io.kagami.broker.core.group.GroupLimits;
 import io.kagami.broker.metrics.Meters;
 import io.kagami.broker.metrics.ScrapeServer;
+import io.kagami.broker.mirror.BrokerMirrors;
 import io.kagami.broker.net.SocketOptions;
 import io.kagami.broker.net.SocketServer;
 import io.kagami.broker.partition.PartitionLoops;
@@ -28,6 +29,8 @@ import io.kagami.log.FileLogDirectory;
 import io.kagami.log.LogDirectory;
 import io.kagami.log.LogName;
 import io.kagami.log.LogOptions;
+import io.kagami.mirror.EngineOptions;
+import io.kagami.mirror.core.RetryPolicy;
 import io.kagami.protocol.Transports;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -204,10 +207,27 @@ public final class Broker implements AutoCloseable {
                         config.shown())));
         GroupApis groups = begun("group coordinator", GroupApis.start(cluster, partitions, groupOptions(), clock));
         families.add(groups.handlers());
+        BrokerMirrors mirrors = begun(
+                "mirrors", BrokerMirrors.start(cluster, partitions, engineOptions(), clock, registry, Broker::problem));
+        families.add(mirrors.handlers());
         // stopped first: what waits is answered while everything behind it still works
         begun("waiting fetches", fetch::stop);
         begun("listeners", server::stopAccepting);
         return families;
+    }
+
+    private static String problem(String key, String value) {
+        return TopicConfigs.problem(Map.of(key, value)).orElse(null);
+    }
+
+    private EngineOptions engineOptions() {
+        BrokerConfig.Mirroring wanted = config.mirroring();
+        return new EngineOptions(
+                wanted.refreshIntervalMs(),
+                wanted.fetchersPerBroker(),
+                new RetryPolicy(wanted.retryInitialMs(), wanted.retryMaxMs(), wanted.retryAttemptsMax()),
+                wanted.inFlightBytesMax(),
+                wanted.frameBytesMax());
     }
 
     private GroupOptions groupOptions() {
@@ -224,9 +244,7 @@ public final class Broker implements AutoCloseable {
                 usual.groupsMax(),
                 wanted.offsetMetadataBytesMax(),
                 usual.offsetsRetentionMs());
-        return GroupOptions.defaults(listener -> InetSocketAddress.createUnresolved(
-                        advertised(listener).host(), advertised(listener).port()))
-                .with(limits, wanted.offsetsPartitions());
+        return GroupOptions.defaults(this::advertised).with(limits, wanted.offsetsPartitions());
     }
 
     private LogOptions logOptions(LogName name) {

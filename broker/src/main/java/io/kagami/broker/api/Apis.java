@@ -1,6 +1,5 @@
 package io.kagami.broker.api;
 
-import io.kagami.broker.net.CloseConnection;
 import io.kagami.broker.net.Session;
 import io.kagami.protocol.Api;
 import io.kagami.protocol.ApiTable;
@@ -13,7 +12,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.BiFunction;
 import org.apache.kafka.common.protocol.ApiMessage;
 
-/** Which handler serves which row of the API table. A public row without a handler, or a handler without a row, fails at start-up. */
+/** Which handler serves which row of the API table. A row without a handler, or a handler without a row, fails at start-up. */
 public final class Apis implements BiFunction<Request, Session, CompletionStage<ApiMessage>> {
     private final Map<Short, Handler> handlers;
 
@@ -38,7 +37,7 @@ public final class Apis implements BiFunction<Request, Session, CompletionStage<
         }
         List<String> missing = new ArrayList<>();
         for (Api api : ApiTable.SUPPORTED) {
-            if (!all.containsKey(api.key()) && api.visibility() == Api.Visibility.PUBLIC) {
+            if (!all.containsKey(api.key())) {
                 missing.add(api.name());
             }
         }
@@ -50,10 +49,6 @@ public final class Apis implements BiFunction<Request, Session, CompletionStage<
 
     @Override
     public CompletionStage<ApiMessage> apply(Request request, Session session) {
-        Handler handler = handlers.get(request.api().key());
-        if (handler == null) {
-            throw new CloseConnection("nothing serves this request here");
-        }
-        return handler.handle(request, session);
+        return handlers.get(request.api().key()).handle(request, session);
     }
 }
