@@ -14,6 +14,11 @@ sealed interface Shape {
 
     void walk(ShapeCursor in);
 
+    /** The hash code of the value that was walked from that index of the buffer on. */
+    default int hash(ShapeCursor in, int from) {
+        throw new IllegalStateException(this + " is no key");
+    }
+
     private static MalformedFrame isNull(String name, ShapeCursor in) {
         return new MalformedFrame("field " + name + " before byte " + in.position() + " is null, which it must not be");
     }
@@ -24,6 +29,17 @@ sealed interface Shape {
         public void walk(ShapeCursor in) {
             in.skip(sizeMin, name);
             in.charge(boxed);
+        }
+
+        @Override
+        public int hash(ShapeCursor in, int from) {
+            return switch (sizeMin) {
+                case Byte.BYTES -> in.buf().getByte(from);
+                case Short.BYTES -> in.buf().getShort(from);
+                case Integer.BYTES -> in.buf().getInt(from);
+                case Long.BYTES -> Long.hashCode(in.buf().getLong(from));
+                default -> HashKey.ofUuid(in.buf(), from);
+            };
         }
     }
 
@@ -74,6 +90,19 @@ sealed interface Shape {
                 in.charge(ObjectSizes.align(ObjectSizes.ARRAY_HEADER + (long) length));
             }
         }
+
+        @Override
+        public int hash(ShapeCursor in, int from) {
+            int length = in.index() - from;
+            if (!compact) {
+                return HashKey.ofText(in.buf(), from + Short.BYTES, length - Short.BYTES);
+            }
+            int prefix = 1;
+            while (in.buf().getByte(from + prefix - 1) < 0) {
+                prefix++;
+            }
+            return HashKey.ofText(in.buf(), from + prefix, length - prefix);
+        }
     }
 
     /** @param view records stay a view of the frame; other bytes are copied */
@@ -99,8 +128,8 @@ sealed interface Shape {
         }
     }
 
-    /** @param hashed read into a hash collection instead of a list */
-    record Array(String name, Shape element, boolean compact, boolean nullable, boolean hashed) implements Shape {
+    /** @param key of the elements, when they are read into a hash collection instead of a list; else null */
+    record Array(String name, Shape element, boolean compact, boolean nullable, HashKey key) implements Shape {
         private static final int LIST_FIRST = 1_000;
 
         @Override
@@ -122,14 +151,31 @@ sealed interface Shape {
                         + Integer.toUnsignedString(count) + " elements of at least " + element.sizeMin() + " bytes, "
                         + in.remaining() + " remain");
             }
-            in.charge(hashed ? hashTable(count) : list(count));
+            in.charge(key == null ? list(count) : hashTable(count));
+            if (key != null && count > HashTableCheck.HARMLESS) {
+                hashed(in, count);
+                return;
+            }
             for (int i = 0; i < count; i++) {
                 element.walk(in);
             }
         }
 
+        private void hashed(ShapeCursor in, int count) {
+            // one hash and two bits for each slot that is tried
+            in.charge((long) count * Integer.BYTES + HashTableCheck.slots(count) / Byte.SIZE);
+            int[] hashes = new int[count];
+            for (int i = 0; i < count; i++) {
+                hashes[i] = ((Struct) element).walkHashing(in, key);
+            }
+            if (HashTableCheck.pilesUp(hashes)) {
+                throw new MalformedFrame("array " + name + " before byte " + in.position() + " has " + count
+                        + " elements, too many of them with equal or colliding keys");
+            }
+        }
+
         private static long hashTable(int count) {
-            return ObjectSizes.HASH_COLLECTION + (2L * count + 1) * ObjectSizes.REFERENCE;
+            return ObjectSizes.HASH_COLLECTION + HashTableCheck.slots(count) * ObjectSizes.REFERENCE;
         }
 
         /** A list starts with room for at most a thousand and grows by half. */
@@ -158,6 +204,23 @@ sealed interface Shape {
             for (Shape field : fields) {
                 field.walk(in);
             }
+        }
+
+        /** Walks, and returns the hash code that the object will have. */
+        int walkHashing(ShapeCursor in, HashKey key) {
+            in.charge(object);
+            int hash = 0;
+            int next = 0;
+            for (int i = 0; i < fields.size(); i++) {
+                Shape field = fields.get(i);
+                int from = in.index();
+                field.walk(in);
+                while (next < key.parts().size() && key.parts().get(next).field() <= i) {
+                    HashKey.Part part = key.parts().get(next++);
+                    hash = HashKey.FACTOR * hash + (part.field() == i ? field.hash(in, from) : part.absent());
+                }
+            }
+            return hash;
         }
     }
 

@@ -19,6 +19,15 @@ final class ShapeCursor {
         this.budget = budget;
     }
 
+    ByteBuf buf() {
+        return buf;
+    }
+
+    /** Of the buffer, as {@link #position} is of the frame. */
+    int index() {
+        return at;
+    }
+
     long charged() {
         return charged;
     }

@@ -127,11 +127,22 @@ final class Shapes {
                             : scalar(name, element, true),
                     type instanceof CompactArrayOf,
                     type.isNullable(),
-                    ObjectSizes.isHashCollection(field.getType()));
+                    hashKey(element, field));
         }
         return type instanceof Schema schema
                 ? struct(name, schema, field.getType(), schema.isNullable())
                 : scalar(name, type, false);
+    }
+
+    private static HashKey hashKey(Type element, Field field) {
+        if (!(element instanceof Schema schema) || !ObjectSizes.isHashCollection(field.getType())) {
+            return null;
+        }
+        List<String> wire = new ArrayList<>();
+        for (BoundField bound : schema.fields()) {
+            wire.add(ObjectSizes.flat(bound.def.name));
+        }
+        return HashKey.of(ObjectSizes.element(field), wire);
     }
 
     private static Shape scalar(String name, Type type, boolean boxed) {
