@@ -34,6 +34,9 @@ final class LogLoader implements SegmentLoad.Sink {
     private static final List<String> LEFTOVERS =
             List.of(Checkpoint.TEMPORARY, ".deleted", ".cleaned", ".swap", ".snapshot");
 
+    /** Less than the 2^31-1 that makes a jump necessary, since the batch behind it has a length. */
+    private static final long FAR = 1L << 30;
+
     private final Disk disk;
     private final Path directory;
     private final SegmentSettings settings;
@@ -112,7 +115,8 @@ final class LogLoader implements SegmentLoad.Sink {
             Loaded loaded = load.load(bases.get(i), end, new Mode(suspect, suspect || last, suspect || last));
             segments.add(loaded.segment());
             end = loaded.endOffset();
-            if (loaded.faultyBytes() > 0) {
+            boolean lost = suspect && !last && !continues(loaded, bases.get(i + 1));
+            if (loaded.faultyBytes() > 0 || lost) {
                 logCut(loaded, before, bases.size() - 1 - i);
                 for (int later = bases.size() - 1; later > i; later--) {
                     Segment.deleteFiles(disk, directory, bases.get(later));
@@ -126,6 +130,12 @@ final class LogLoader implements SegmentLoad.Sink {
         return end;
     }
 
+    /** See the roll of {@link SegmentedLog}: segments are written without gaps, but for jumps that no index can hold. */
+    private static boolean continues(Loaded loaded, long nextBase) {
+        long gap = nextBase - loaded.endOffset();
+        return gap == 0 || (loaded.segment().size() == 0 && gap > FAR);
+    }
+
     private void logCut(Loaded loaded, Before before, int segmentsAfter) {
         boolean known = before.clean() || loaded.endOffset() < before.recoveryPoint();
         (known ? LOG.atError() : LOG.atWarn())
@@ -134,7 +144,7 @@ final class LogLoader implements SegmentLoad.Sink {
                 .addKeyValue("recoveryPoint", before.recoveryPoint())
                 .addKeyValue("bytesCut", loaded.faultyBytes())
                 .addKeyValue("segmentsRemoved", segmentsAfter)
-                .addKeyValue("reason", loaded.fault() == null ? "torn batch" : loaded.fault())
+                .addKeyValue("reason", loaded.fault() == null ? "torn or missing batches" : loaded.fault())
                 .log(
                         known
                                 ? "Data that was once safely on disk is damaged; the log was cut in front of it"

@@ -52,6 +52,7 @@ final class SegmentedLog implements PartitionLog {
     private volatile long startToWrite;
     private int truncations;
     private boolean cutting;
+    private boolean released;
 
     /** Makes what was written down about a log durably no higher than an offset, before the log is cut there. */
     interface Lowering {
@@ -169,7 +170,7 @@ final class SegmentedLog implements PartitionLog {
                 boolean full = active.isFullFor(at - runStart, entries, size, last, options.segmentBytes());
                 if (full || isDue(BatchHeader.maxTimestamp(batches, at), nowMs)) {
                     writeRun(batches, runStart, at);
-                    roll(firstOffsetOf(batches, at), nowMs);
+                    rollFor(batches, at, nowMs);
                     runStart = at;
                     entries = 0;
                     since = 0;
@@ -192,6 +193,19 @@ final class SegmentedLog implements PartitionLog {
 
     private boolean isDue(long timestampMs, long nowMs) {
         return active.size() > 0 && active.ageMs(timestampMs, nowMs) > options.segmentMs();
+    }
+
+    /**
+     * A segment begins where the one before ends, also when offsets are missing there: after a power cut a gap between two segments
+     * then means lost bytes. Only an offset too far away for the index needs a gap, behind an empty segment.
+     */
+    private void rollFor(ByteBuffer batches, int at, long nowMs) throws IOException {
+        if (active.size() > 0) {
+            roll(endOffset, nowMs);
+        }
+        if (BatchHeader.lastOffset(batches, at) - active.baseOffset() > Integer.MAX_VALUE) {
+            roll(firstOffsetOf(batches, at), nowMs);
+        }
     }
 
     /** Where a segment that begins with this batch begins; a v0/v1 wrapper tells its last offset only. */
@@ -481,6 +495,10 @@ final class SegmentedLog implements PartitionLog {
     /** Gives up the files without touching them further. */
     boolean release(String why) {
         boolean clean = true;
+        if (released) {
+            return true;
+        }
+        released = true;
         if (offline == null) {
             offline = new StorageFault("log " + name + " is offline: " + why, null);
         }

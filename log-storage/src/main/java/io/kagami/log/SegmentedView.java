@@ -222,8 +222,9 @@ final class SegmentedView implements LogView {
     public List<AbortedTxn> abortedIn(long fromOffset, long toOffset) {
         List<AbortedTxn> found = new ArrayList<>();
         for (int i = segments.floor(fromOffset); i < segments.count(); i++) {
-            for (Aborted entry : segments.get(i).aborted().entries()) {
-                if (entry.lastOffset() >= fromOffset && entry.firstOffset() < toOffset) {
+            List<Aborted> entries = segments.get(i).aborted().entries();
+            for (Aborted entry : entries.subList(firstEndingAt(entries, fromOffset), entries.size())) {
+                if (entry.firstOffset() < toOffset) {
                     found.add(new AbortedTxn(entry.producerId(), entry.firstOffset(), entry.lastOffset()));
                 }
                 if (entry.lastStableOffset() >= toOffset) {
@@ -234,6 +235,21 @@ final class SegmentedView implements LogView {
         }
         found.sort(Comparator.comparingLong(AbortedTxn::firstOffset));
         return found;
+    }
+
+    /** Entries are in the order of their markers: the first whose marker is at or above the offset. */
+    private static int firstEndingAt(List<Aborted> entries, long offset) {
+        int low = 0;
+        int high = entries.size();
+        while (low < high) {
+            int middle = (low + high) >>> 1;
+            if (entries.get(middle).lastOffset() < offset) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        return low;
     }
 
     @Override

@@ -23,7 +23,8 @@ public final class MappedTable implements Closeable {
     private static final int FILL_BYTES = 4096;
     private static final boolean SWAP = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN;
 
-    private final DiskFile file;
+    private final Disk disk;
+    private final Path path;
     private final int entryBytes;
     private final int entriesMax;
     private final ReferenceOwner owner = ReferenceOwner.temporary("index");
@@ -32,8 +33,9 @@ public final class MappedTable implements Closeable {
     private volatile int count;
     private long filledBytes;
 
-    private MappedTable(DiskFile file, int entryBytes, int entriesMax) {
-        this.file = file;
+    private MappedTable(Disk disk, Path path, int entryBytes, int entriesMax) {
+        this.disk = disk;
+        this.path = path;
         this.entryBytes = entryBytes;
         this.entriesMax = entriesMax;
     }
@@ -44,26 +46,24 @@ public final class MappedTable implements Closeable {
      * @param growing whether entries will be appended
      */
     static MappedTable open(Disk disk, Path path, int entryBytes, int entriesMax, boolean growing) throws IOException {
-        DiskFile file = disk.open(path);
-        try {
-            long size = file.size();
-            int existing = (int) Math.min(size / entryBytes, Integer.MAX_VALUE / entryBytes);
-            MappedTable table = new MappedTable(file, entryBytes, growing ? Math.max(entriesMax, existing) : existing);
-            table.filledBytes = size;
-            if (existing > 0) {
-                table.map(growing);
-            }
-            table.count = existing;
-            return table;
-        } catch (IOException | RuntimeException e) {
-            file.close();
-            throw e;
+        long size;
+        try (DiskFile file = disk.open(path)) {
+            size = file.size();
         }
+        int existing = (int) Math.min(size / entryBytes, Integer.MAX_VALUE / entryBytes);
+        MappedTable table =
+                new MappedTable(disk, path, entryBytes, growing ? Math.max(entriesMax, existing) : existing);
+        table.filledBytes = size;
+        if (existing > 0) {
+            table.map(growing);
+        }
+        table.count = existing;
+        return table;
     }
 
     private void map(boolean growing) throws IOException {
         long bytes = (long) entriesMax * entryBytes;
-        mapped = MappedFile.ofSingle(file.path().toFile(), bytes, !growing);
+        mapped = MappedFile.ofSingle(path.toFile(), bytes, !growing);
         // readers come from many threads; the lease of the segment orders them against release
         mapped.singleThreadedCheckDisabled(true);
         store = mapped.acquireByteStore(owner, 0);
@@ -79,24 +79,33 @@ public final class MappedTable implements Closeable {
     }
 
     Path path() {
-        return file.path();
+        return path;
     }
 
     /** Makes room for entry {@code count()}; its fields are then put and {@link #publish()} called. */
     void prepare() throws IOException {
         int entry = count;
         if (entry >= entriesMax) {
-            throw new IOException("index " + file.path() + " is full with " + entry + " entries");
+            throw new IOException("index " + path + " is full with " + entry + " entries");
         }
         long needed = (long) (entry + 1) * entryBytes;
-        while (filledBytes < needed) {
-            long capacity = (long) entriesMax * entryBytes;
-            int bytes = (int) Math.min(FILL_BYTES - filledBytes % FILL_BYTES, capacity - filledBytes);
-            file.write(ByteBuffer.allocate(bytes), filledBytes);
-            filledBytes += bytes;
+        if (filledBytes < needed) {
+            fill(needed);
         }
         if (store == null) {
             map(true);
+        }
+    }
+
+    /** The file is opened for this only: a log has many segments, and the mapping needs one descriptor already. */
+    private void fill(long needed) throws IOException {
+        long capacity = (long) entriesMax * entryBytes;
+        try (DiskFile file = disk.open(path)) {
+            while (filledBytes < needed) {
+                int bytes = (int) Math.min(FILL_BYTES - filledBytes % FILL_BYTES, capacity - filledBytes);
+                file.write(ByteBuffer.allocate(bytes), filledBytes);
+                filledBytes += bytes;
+            }
         }
     }
 
@@ -132,7 +141,11 @@ public final class MappedTable implements Closeable {
     /** Cuts the file to its entries. Appending may go on afterwards. */
     void trim() throws IOException {
         long bytes = (long) count * entryBytes;
-        file.truncate(bytes);
+        try (DiskFile file = disk.open(path)) {
+            if (file.size() > bytes) {
+                file.truncate(bytes);
+            }
+        }
         filledBytes = bytes;
     }
 
@@ -145,6 +158,5 @@ public final class MappedTable implements Closeable {
             old.release(owner);
             mapped.releaseLast();
         }
-        file.close();
     }
 }
