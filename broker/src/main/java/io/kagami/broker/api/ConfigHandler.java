@@ -18,6 +18,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.errors.InvalidTopicException;
 import org.apache.kafka.common.internals.Topic;
 import org.apache.kafka.common.message.DescribeConfigsRequestData;
@@ -47,6 +48,13 @@ final class ConfigHandler {
         APPEND,
         SUBTRACT
     }
+
+    /** Kafka derives these from another broker-level key by default, and then lists no synonym. */
+    private static final Set<String> UNSET_AT_BROKER = Set.of(
+            TopicConfig.SEGMENT_MS_CONFIG,
+            TopicConfig.SEGMENT_JITTER_MS_CONFIG,
+            TopicConfig.FLUSH_MS_CONFIG,
+            TopicConfig.RETENTION_MS_CONFIG);
 
     private final Cluster cluster;
     private final MetadataOptions options;
@@ -104,7 +112,7 @@ final class ConfigHandler {
         }
         TopicImage topic = cluster.image().topics().get(name);
         if (topic == null) {
-            return refused(Errors.UNKNOWN_TOPIC_OR_PARTITION, Errors.UNKNOWN_TOPIC_OR_PARTITION.message());
+            return new DescribeConfigsResult().setErrorCode(Errors.UNKNOWN_TOPIC_OR_PARTITION.code());
         }
         DescribeConfigsResult result = new DescribeConfigsResult();
         for (String key : TopicConfigs.names()) {
@@ -141,7 +149,9 @@ final class ConfigHandler {
         if (set != null) {
             all.add(synonym(brokerKey, set, ConfigSource.STATIC_BROKER_CONFIG));
         }
-        all.add(synonym(brokerKey, TopicConfigs.defaultValue(key), ConfigSource.DEFAULT_CONFIG));
+        if (!UNSET_AT_BROKER.contains(key)) {
+            all.add(synonym(brokerKey, TopicConfigs.defaultValue(key), ConfigSource.DEFAULT_CONFIG));
+        }
         return all;
     }
 
@@ -153,6 +163,9 @@ final class ConfigHandler {
         if (name.isEmpty()) {
             // cluster-wide dynamic settings: there are none
             return new DescribeConfigsResult();
+        }
+        if (!name.matches("-?\\d{1,10}")) {
+            return refused(Errors.INVALID_REQUEST, "Broker id must be an integer, but it is: " + name);
         }
         if (!name.equals(Integer.toString(cluster.nodeId()))) {
             return refused(
@@ -254,7 +267,8 @@ final class ConfigHandler {
     private static AlterConfigsResourceResponse answer(AlterConfigsResource resource, Refusal refusal) {
         AlterConfigsResourceResponse answer = new AlterConfigsResourceResponse()
                 .setResourceType(resource.resourceType())
-                .setResourceName(resource.resourceName());
+                .setResourceName(resource.resourceName())
+                .setErrorMessage(null);
         if (refusal != null) {
             answer.setErrorCode(refusal.errorCode()).setErrorMessage(refusal.message());
         }
@@ -297,7 +311,12 @@ final class ConfigHandler {
                     "The broker's own settings are read from its configuration file: change them there and restart it.");
         }
         if (type != ConfigResource.Type.TOPIC) {
-            return new Refusal(Errors.INVALID_REQUEST.code(), "Unsupported resource type: " + type);
+            return new Refusal(Errors.INVALID_REQUEST.code(), "Unknown resource type " + resource.resourceType());
+        }
+        try {
+            Topic.validate(resource.resourceName());
+        } catch (InvalidTopicException e) {
+            return new Refusal(Errors.INVALID_TOPIC_EXCEPTION.code(), e.getMessage());
         }
         return topic != null
                 ? null
@@ -313,8 +332,7 @@ final class ConfigHandler {
         for (AlterableConfig one : operations) {
             String key = one.name();
             if (!seen.add(key)) {
-                return Optional.of(
-                        new Refusal(Errors.INVALID_REQUEST.code(), "Error due to duplicate config keys: " + key));
+                return Optional.of(new Refusal(Errors.INVALID_REQUEST.code(), "Error due to duplicate config keys"));
             }
             if (one.configOperation() < 0 || one.configOperation() >= Operation.values().length) {
                 return Optional.of(
@@ -332,10 +350,7 @@ final class ConfigHandler {
                 changes.put(key, one.value());
                 continue;
             }
-            if (!TopicConfigs.known(key)) {
-                return Optional.of(new Refusal(Errors.INVALID_CONFIG.code(), "Unknown topic config name: " + key));
-            }
-            if (TopicConfigs.type(key) != ConfigDef.Type.LIST) {
+            if (!TopicConfigs.known(key) || TopicConfigs.type(key) != ConfigDef.Type.LIST) {
                 return Optional.of(new Refusal(
                         Errors.INVALID_CONFIG.code(),
                         "Can't " + operation + " to key " + key + " because its type is not LIST."));

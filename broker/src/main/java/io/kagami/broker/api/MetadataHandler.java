@@ -43,6 +43,7 @@ final class MetadataHandler {
     private static final Logger LOG = LoggerFactory.getLogger(MetadataHandler.class);
     private static final int PARTITIONS_PER_ANSWER_MAX = 2000;
     private static final byte BROKERS = 1;
+    private static final byte CONTROLLERS = 2;
     /** Operations on a topic, as KIP-430 numbers them: read, write, create, delete, alter, describe, describe and alter configs. */
     private static final int ALL_TOPIC_OPERATIONS = bits(3, 4, 5, 6, 7, 8, 10, 11);
     /** The same of a cluster: create, alter, describe, cluster action, describe and alter configs, idempotent write. */
@@ -183,9 +184,14 @@ final class MetadataHandler {
         DescribeClusterRequestData body = (DescribeClusterRequestData) request.body();
         DescribeClusterResponseData answer = new DescribeClusterResponseData();
         if (body.endpointType() != BROKERS) {
-            return CompletableFuture.completedFuture(answer.setErrorCode(Errors.MISMATCHED_ENDPOINT_TYPE.code())
-                    .setErrorMessage("The request was sent to an endpoint of type BROKER, but asks for type "
-                            + body.endpointType() + "."));
+            boolean controllers = body.endpointType() == CONTROLLERS;
+            Errors error = controllers ? Errors.MISMATCHED_ENDPOINT_TYPE : Errors.UNSUPPORTED_ENDPOINT_TYPE;
+            return CompletableFuture.completedFuture(answer.setErrorCode(error.code())
+                    .setErrorMessage(
+                            controllers
+                                    ? "The request was sent to an endpoint of type BROKER, "
+                                            + "but we wanted an endpoint of type CONTROLLER"
+                                    : "Unsupported endpoint type " + body.endpointType()));
         }
         HostPort here = options.advertised().apply(session.listener());
         answer.setEndpointType(BROKERS)
@@ -212,9 +218,15 @@ final class MetadataHandler {
         } else {
             body.topics().stream().map(TopicRequest::name).forEach(names::add);
         }
+        if (body.cursor() != null && badCursor(body)) {
+            names.forEach(name -> answer.topics()
+                    .add(new DescribeTopicPartitionsResponseTopic()
+                            .setErrorCode(Errors.INVALID_REQUEST.code())
+                            .setName(name)));
+            return CompletableFuture.completedFuture(answer);
+        }
         String fromTopic = body.cursor() == null ? "" : body.cursor().topicName();
-        int fromPartition =
-                body.cursor() == null ? 0 : Math.max(0, body.cursor().partitionIndex());
+        int fromPartition = body.cursor() == null ? 0 : body.cursor().partitionIndex();
         int room = Math.max(1, Math.min(PARTITIONS_PER_ANSWER_MAX, body.responsePartitionLimit()));
         for (String name : names.tailSet(fromTopic)) {
             if (room == 0) {
@@ -230,7 +242,8 @@ final class MetadataHandler {
                         .add(new DescribeTopicPartitionsResponseTopic()
                                 .setErrorCode(error.code())
                                 .setName(name)
-                                .setIsInternal(Topic.isInternal(name)));
+                                .setIsInternal(Topic.isInternal(name))
+                                .setTopicAuthorizedOperations(ALL_TOPIC_OPERATIONS));
                 continue;
             }
             int first = name.equals(fromTopic) ? fromPartition : 0;
@@ -245,6 +258,14 @@ final class MetadataHandler {
             }
         }
         return CompletableFuture.completedFuture(answer);
+    }
+
+    /** A cursor must name a topic that is asked for and a partition that can exist. */
+    private static boolean badCursor(DescribeTopicPartitionsRequestData body) {
+        boolean asked = body.topics().isEmpty()
+                || body.topics().stream()
+                        .anyMatch(topic -> topic.name().equals(body.cursor().topicName()));
+        return !asked || body.cursor().partitionIndex() < 0;
     }
 
     private DescribeTopicPartitionsResponseTopic described(TopicImage topic, int first, int end) {

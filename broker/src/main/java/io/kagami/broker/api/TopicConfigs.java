@@ -6,6 +6,7 @@ import static org.apache.kafka.common.config.ConfigDef.Range.between;
 import io.kagami.log.LogOptions;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -44,12 +45,14 @@ public final class TopicConfigs {
     private static final Validator THROTTLED_REPLICAS = LambdaValidator.with(
             (name, value) -> {
                 List<?> replicas = (List<?>) value;
-                boolean wildcard = replicas.size() == 1
-                        && (replicas.get(0).equals("*") || replicas.get(0).equals("none"));
+                boolean all = replicas.equals(List.of("*"));
                 boolean pairs = replicas.stream().allMatch(r -> r.toString().matches("\\d+:\\d+"));
-                if (!wildcard && !pairs) {
+                if (!all && !pairs) {
                     throw new ConfigException(
-                            name, value, "Value must be *, none, or a list of [partitionId]:[brokerId]");
+                            name,
+                            value,
+                            name + " must be the literal '*' or a list of replicas in the following format: "
+                                    + "[partitionId]:[brokerId],[partitionId]:[brokerId],...");
                 }
             },
             () -> "[partitionId]:[brokerId],[partitionId]:[brokerId],...");
@@ -102,26 +105,19 @@ public final class TopicConfigs {
 
     /** What is wrong with these overrides, as a sentence for the client; empty when they may be set. */
     public static Optional<String> problem(Map<String, String> overrides) {
-        Map<String, Object> parsed = new HashMap<>();
         for (Map.Entry<String, String> override : new TreeMap<>(overrides).entrySet()) {
-            String name = override.getKey();
-            if (!known(name)) {
-                return Optional.of("Unknown topic config name: " + name);
+            if (!known(override.getKey())) {
+                return Optional.of("Unknown topic config name: " + override.getKey());
             }
-            try {
-                Object value = ConfigDef.parseType(name, override.getValue(), type(name));
-                if (value == null) {
-                    return Optional.of("Null value not supported for topic configs: " + name);
-                }
-                if (key(name).validator != null) {
-                    key(name).validator.ensureValid(name, value);
-                }
-                parsed.put(name, value);
-            } catch (ConfigException e) {
-                return Optional.of(e.getMessage());
+            if (override.getValue() == null) {
+                return Optional.of("Null value not supported for topic configs: " + override.getKey());
             }
         }
-        return conflict(parsed);
+        try {
+            return conflict(DEFINITIONS.parse(withoutRepeats(overrides)));
+        } catch (ConfigException e) {
+            return Optional.of(e.getMessage());
+        }
     }
 
     /** Sizes and times of a topic's logs. The values must have passed {@link #problem}. */
@@ -141,9 +137,18 @@ public final class TopicConfigs {
                 Math.max(12, indexBytes));
     }
 
+    /** Kafka takes a list that names a value twice, though its check of the single value does not. */
+    private static Map<String, String> withoutRepeats(Map<String, String> overrides) {
+        Map<String, String> all = new HashMap<>(overrides);
+        all.replaceAll((name, value) -> type(name) == ConfigDef.Type.LIST && !value.isBlank()
+                ? String.join(",", new LinkedHashSet<>(List.of(value.strip().split("\\s*,\\s*", -1))))
+                : value);
+        return all;
+    }
+
     private static Optional<String> conflict(Map<String, Object> parsed) {
-        Object min = parsed.getOrDefault(TopicConfig.MIN_COMPACTION_LAG_MS_CONFIG, 0L);
-        Object max = parsed.getOrDefault(TopicConfig.MAX_COMPACTION_LAG_MS_CONFIG, Long.MAX_VALUE);
+        Object min = parsed.get(TopicConfig.MIN_COMPACTION_LAG_MS_CONFIG);
+        Object max = parsed.get(TopicConfig.MAX_COMPACTION_LAG_MS_CONFIG);
         if ((Long) min > (Long) max) {
             return Optional.of("conflict topic config setting min.compaction.lag.ms (" + min
                     + ") > max.compaction.lag.ms (" + max + ")");

@@ -72,7 +72,7 @@ final class TopicHandler {
                     ? Math.max(0, topic.numPartitions())
                     : topic.assignments().size();
         }
-        duplicates.forEach(name -> answer.topics().add(failed(name, Errors.INVALID_REQUEST, "Duplicate topic name.")));
+
         List<CompletableFuture<CreatableTopicResult>> results = new ArrayList<>();
         for (CreatableTopic topic : body.topics()) {
             if (duplicates.contains(topic.name())) {
@@ -89,6 +89,8 @@ final class TopicHandler {
         return CompletableFuture.allOf(results.toArray(CompletableFuture[]::new))
                 .thenApply(done -> {
                     results.forEach(result -> answer.topics().add(result.join()));
+                    duplicates.forEach(
+                            name -> answer.topics().add(failed(name, Errors.INVALID_REQUEST, "Duplicate topic name.")));
                     return answer;
                 });
     }
@@ -99,7 +101,8 @@ final class TopicHandler {
         topic.configs().forEach(config -> configs.put(config.name(), config.value()));
         Optional<Refusal> refusal = ClusterRules.checkNewName(cluster.image(), name)
                 .or(() -> counts(topic))
-                .or(() -> badConfigs(topic, configs));
+                .or(() -> badConfigs(topic, configs))
+                .or(() -> tooManyReplicas(topic));
         if (refusal.isPresent()) {
             return CompletableFuture.completedFuture(failed(name, refusal.get()));
         }
@@ -138,6 +141,15 @@ final class TopicHandler {
         if (topic.numPartitions() == 0 || topic.numPartitions() < DEFAULT) {
             return refuse(Errors.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.");
         }
+        return Optional.empty();
+    }
+
+    /** Asked last, as Kafka does: it is the placement that fails. */
+    private Optional<Refusal> tooManyReplicas(CreatableTopic topic) {
+        short factor =
+                topic.replicationFactor() == DEFAULT && topic.assignments().isEmpty()
+                        ? options.defaultReplicationFactor()
+                        : topic.replicationFactor();
         if (factor > BROKERS) {
             return refuse(
                     Errors.INVALID_REPLICATION_FACTOR,
@@ -220,6 +232,7 @@ final class TopicHandler {
         return new CreatableTopicResult()
                 .setName(name)
                 .setTopicId(id)
+                .setErrorMessage(null)
                 .setNumPartitions(partitions)
                 .setReplicationFactor(BROKERS)
                 .setConfigs(shown);
