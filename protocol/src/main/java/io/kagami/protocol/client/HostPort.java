@@ -6,6 +6,11 @@ final class HostPort {
 
     private HostPort() {}
 
+    /** An empty name would resolve to this very machine. */
+    static boolean usable(String host, int port) {
+        return host != null && !host.isBlank() && port > 0 && port <= PORT_MAX;
+    }
+
     static Node parse(String server, int id) {
         String text = server.strip();
         int colon = text.lastIndexOf(':');
@@ -20,7 +25,7 @@ final class HostPort {
         }
         try {
             int port = Integer.parseInt(text.substring(colon + 1));
-            if (port > 0 && port <= PORT_MAX && !host.isBlank()) {
+            if (usable(host, port)) {
                 return new Node(id, host, port);
             }
         } catch (NumberFormatException e) {

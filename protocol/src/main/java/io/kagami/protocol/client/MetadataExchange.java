@@ -57,7 +57,9 @@ final class MetadataExchange {
         }
         Map<Integer, Node> nodes = new LinkedHashMap<>();
         for (MetadataResponseData.MetadataResponseBroker broker : answer.brokers()) {
-            nodes.put(broker.nodeId(), new Node(broker.nodeId(), broker.host(), broker.port()));
+            if (HostPort.usable(broker.host(), broker.port())) {
+                nodes.put(broker.nodeId(), new Node(broker.nodeId(), broker.host(), broker.port()));
+            }
         }
         Set<String> wanted = topics == null ? null : new HashSet<>(topics);
         Map<String, Topic> found = new LinkedHashMap<>();

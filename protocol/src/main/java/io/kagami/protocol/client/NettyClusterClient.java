@@ -123,7 +123,7 @@ public final class NettyClusterClient implements ClusterClient {
     private static Node coordinator(FindCoordinatorResponseData answer, int version) {
         if (version < COORDINATOR_BATCHED_FROM) {
             check(answer.errorCode(), answer.errorMessage());
-            return new Node(answer.nodeId(), answer.host(), answer.port());
+            return located(answer.nodeId(), answer.host(), answer.port());
         }
         if (answer.coordinators().size() != 1) {
             throw new IllegalStateException("FindCoordinator for one key was answered with "
@@ -131,7 +131,14 @@ public final class NettyClusterClient implements ClusterClient {
         }
         FindCoordinatorResponseData.Coordinator found = answer.coordinators().get(0);
         check(found.errorCode(), found.errorMessage());
-        return new Node(found.nodeId(), found.host(), found.port());
+        return located(found.nodeId(), found.host(), found.port());
+    }
+
+    private static Node located(int id, String host, int port) {
+        if (!HostPort.usable(host, port)) {
+            throw new IllegalStateException("FindCoordinator names broker " + id + " without a usable address");
+        }
+        return new Node(id, host, port);
     }
 
     private static void check(short errorCode, String message) {

@@ -234,7 +234,8 @@ class NettyClusterClientTest {
                 assertThat(all.topics()).isNull();
             }
         }
-        MetadataResponseData answer = metadata();
+        MetadataResponseData answer = metadata(new Node(1, "h", 1), new Node(2, "", 9092), new Node(3, "h", 0));
+        assertThat(MetadataExchange.read(answer, null).nodes()).containsOnlyKeys(1);
         assertThat(MetadataExchange.read(answer, List.of("other")).topics()).isEmpty();
         assertThat(MetadataExchange.read(answer, List.of("t")).topics()).containsOnlyKeys("t");
     }
