@@ -40,8 +40,8 @@ final class Discovery {
     private final TopicStarter starter;
     private final DataPath data;
     private final Parts parts;
-    /** Not seen at the source at the last look. */
-    private final Set<String> missing = new HashSet<>();
+    /** Topics not (wholly) seen at the source at the last look, and when they were missed first. */
+    private final Map<String, Long> missing = new HashMap<>();
 
     private Turns.Cancel timer = () -> {};
     private boolean running;
@@ -101,7 +101,7 @@ final class Discovery {
 
     /** A leader said that it does not know the topic: look soon. */
     void suspect(String topic) {
-        if (!missing.contains(topic)) {
+        if (!missing.containsKey(topic)) {
             schedule(RETRY_INITIAL_MS);
         }
     }
@@ -181,13 +181,17 @@ final class Discovery {
     /** True when a second look is wanted soon. */
     private boolean act(List<Finding> findings, ClusterMetadata answer, boolean informed) {
         List<String> fresh = new ArrayList<>();
-        Set<String> stillMissing = new HashSet<>();
+        Map<String, Long> stillMissing = new HashMap<>();
         for (Finding finding : findings) {
             if (finding instanceof Finding.NewTopic found) {
                 fresh.add(found.topic());
             } else if (finding instanceof Finding.Missing lost) {
                 if (informed) {
-                    onMissing(lost.topic(), stillMissing);
+                    onSuspicion(
+                            lost.topic(),
+                            0,
+                            stillMissing,
+                            "the topic was deleted at the source; its records stay here");
                 }
             } else if (finding instanceof Finding.Recreated recreated) {
                 failAll(
@@ -198,9 +202,10 @@ final class Discovery {
             } else if (finding instanceof Finding.Grown grown) {
                 grow(grown, answer);
             } else if (finding instanceof Finding.Shrunk shrunk) {
-                failAll(
+                onSuspicion(
                         shrunk.topic(),
                         shrunk.to(),
+                        stillMissing,
                         "the topic has " + shrunk.to() + " partitions at the source and " + shrunk.from() + " here");
             } else if (finding instanceof Finding.Excluded excluded) {
                 pause(excluded);
@@ -208,9 +213,9 @@ final class Discovery {
                 throw new AssertionError(finding);
             }
         }
-        boolean firstTime = !missing.containsAll(stillMissing);
+        boolean firstTime = !missing.keySet().containsAll(stillMissing.keySet());
         missing.clear();
-        missing.addAll(stillMissing);
+        missing.putAll(stillMissing);
         if (!fresh.isEmpty() && !creating) {
             creating = true;
             starter.startAll(fresh, answer, this::onCreated);
@@ -218,11 +223,22 @@ final class Discovery {
         return firstTime;
     }
 
-    private void onMissing(String topic, Set<String> stillMissing) {
-        stillMissing.add(topic);
-        if (missing.contains(topic)) {
-            failAll(topic, 0, "the topic was deleted at the source; its records stay here");
+    /** Fails the partitions from {@code first} on at the second look in a row that finds them missing. */
+    private void onSuspicion(String topic, int first, Map<String, Long> stillMissing, String text) {
+        Long since = missing.get(topic);
+        if (since == null) {
+            stillMissing.put(topic, mirror.turns().nowMs());
+            return;
         }
+        stillMissing.put(topic, since);
+        // a broker with stale metadata may deny what its leaders still serve
+        if (parts.of(topic).stream().noneMatch(part -> part.id.partition() >= first && served(part, since))) {
+            failAll(topic, first, text);
+        }
+    }
+
+    private static boolean served(MirrorPart part, long sinceMs) {
+        return part.fetcher != null && part.leaderErrors == 0 && part.fetcher.answeredAtMs() > sinceMs;
     }
 
     private void failAll(String topic, int fromPartition, String text) {
