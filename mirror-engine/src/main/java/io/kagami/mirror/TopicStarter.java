@@ -1,10 +1,8 @@
 package io.kagami.mirror;
 
-import io.kagami.mirror.Questions.Answer;
 import io.kagami.mirror.Questions.Question;
 import io.kagami.mirror.core.Desired;
 import io.kagami.mirror.core.EpochFence;
-import io.kagami.mirror.core.OffsetRules;
 import io.kagami.mirror.core.TopicSelector;
 import io.kagami.mirror.ports.LocalCluster.LocalTopic;
 import io.kagami.mirror.ports.LocalCluster.Refused;
@@ -282,36 +280,47 @@ final class TopicStarter {
                 } else if (at.get().startOffset() == at.get().endOffset()) {
                     finishedOne();
                 } else {
-                    int epoch = at.get().lastBatchEpoch();
-                    questions.ask(new Question(here.name(), p, epoch, answer -> {
-                        judge(id, at.get(), answer);
-                        finishedOne();
-                    }));
+                    ask(id, at.get(), at.get().lastBatchEpoch(), at.get().endOffset());
                 }
             }
         }
 
-        private void judge(MirrorPartition id, Position at, Answer answer) {
-            String where = "partition " + id.partition();
-            if (!answer.ok()) {
-                problems.add(where + ": the source could not be asked: " + answer.text());
-                return;
+        /** Goes down the local epochs until the source knows one (KIP-279). {@code bound}: nothing above it can be common. */
+        private void ask(MirrorPartition id, Position at, int epoch, long bound) {
+            questions.ask(new Question(here.name(), id.partition(), epoch, answer -> {
+                if (!answer.ok()) {
+                    problems.add("partition " + id.partition() + ": the source could not be asked: " + answer.text());
+                    finishedOne();
+                } else if (answer.epochEnd() == null) {
+                    finishedOne(); // batches without epochs: nothing to compare
+                } else if (answer.epochEnd().epoch() == epoch) {
+                    judged(id, at, Math.min(bound, answer.epochEnd().endOffset()));
+                } else {
+                    int known = answer.epochEnd().epoch() < 0
+                            ? epoch - 1
+                            : Math.min(epoch - 1, answer.epochEnd().epoch());
+                    Optional<EpochEnd> lower =
+                            known < 0 ? Optional.empty() : mirror.local().endOfEpoch(id, known);
+                    if (lower.isEmpty()) {
+                        judged(id, at, at.startOffset());
+                    } else {
+                        ask(
+                                id,
+                                at,
+                                lower.get().epoch(),
+                                Math.min(bound, lower.get().endOffset()));
+                    }
+                }
+            }));
+        }
+
+        private void judged(MirrorPartition id, Position at, long cut) {
+            long from = Math.max(cut, at.startOffset());
+            if (from < at.endOffset()) {
+                problems.add("partition " + id.partition() + ": " + (at.endOffset() - from) + " local offsets, [" + from
+                        + ", " + at.endOffset() + "), are not at the source");
             }
-            if (answer.epochEnd() == null) {
-                return;
-            }
-            int epoch = answer.epochEnd().epoch();
-            Optional<EpochEnd> ours =
-                    epoch < 0 ? Optional.empty() : mirror.local().endOfEpoch(id, epoch);
-            long cut = OffsetRules.cut(
-                    Math.max(0, answer.epochEnd().endOffset()),
-                    ours.map(EpochEnd::endOffset).orElse(-1L),
-                    at.startOffset(),
-                    at.endOffset());
-            if (cut < at.endOffset()) {
-                problems.add(where + ": " + (at.endOffset() - cut) + " local offsets, [" + cut + ", " + at.endOffset()
-                        + "), are not at the source");
-            }
+            finishedOne();
         }
 
         private void finishedOne() {

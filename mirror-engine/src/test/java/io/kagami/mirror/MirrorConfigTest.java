@@ -53,9 +53,8 @@ class MirrorConfigTest {
     })
     void aBadKeyOrValueIsRefusedByName(String key, String value) {
         assertThatThrownBy(() -> with(key, value))
-                .isInstanceOfSatisfying(
-                        Refused.class,
-                        refused -> assertThat(refused.errorCode()).isEqualTo(Errors.INVALID_CONFIG.code()))
+                .isInstanceOfSatisfying(Refused.class, refused -> assertThat(refused.errorCode())
+                        .isEqualTo(Errors.INVALID_CONFIG.code()))
                 .hasMessageContaining(key);
     }
 

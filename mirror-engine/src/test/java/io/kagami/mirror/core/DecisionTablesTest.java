@@ -66,7 +66,8 @@ class DecisionTablesTest {
         assertThat(EpochFence.refusal((1 << 30) + 1)).contains("1073741825");
     }
 
-    private static Verdict offsets(long start, long end, int lastEpoch, long sourceStart, EpochAnswer answer, int before) {
+    private static Verdict offsets(
+            long start, long end, int lastEpoch, long sourceStart, EpochAnswer answer, int before) {
         return OffsetRules.judge(new OffsetRules.Facts(start, end, lastEpoch, sourceStart, answer, before));
     }
 
@@ -84,10 +85,11 @@ class DecisionTablesTest {
         assertThat(offsets(10, 50, -1, 0, null, 0)).isEqualTo(new Verdict.Aligned());
         assertThat(offsets(10, 50, 3, 0, new EpochAnswer(-1, -1), 0)).isEqualTo(new Verdict.AskAgain(1));
         assertThat(offsets(10, 50, 3, 0, new EpochAnswer(-1, -1), 1)).isEqualTo(new Verdict.AskAgain(2));
-        assertThat(offsets(10, 50, 3, 0, new EpochAnswer(-1, -1), 2)).isInstanceOfSatisfying(Verdict.Failed.class, f -> {
-            assertThat(f.failure().permanent()).isTrue();
-            assertThat(f.failure().text()).contains("does not know epoch 3");
-        });
+        assertThat(offsets(10, 50, 3, 0, new EpochAnswer(-1, -1), 2))
+                .isInstanceOfSatisfying(Verdict.Failed.class, f -> {
+                    assertThat(f.failure().permanent()).isTrue();
+                    assertThat(f.failure().text()).contains("does not know epoch 3");
+                });
     }
 
     @ParameterizedTest
@@ -113,13 +115,15 @@ class DecisionTablesTest {
         return new Walk(none ? 0 : 1, none ? 0 : 100, first, next, firstEpoch, maxEpoch, maxEpoch, 1, fault);
     }
 
-    private static BatchRules.Verdict batches(Walk walk, long asked, int askedEpoch, boolean empty, int meta, int local) {
+    private static BatchRules.Verdict batches(
+            Walk walk, long asked, int askedEpoch, boolean empty, int meta, int local) {
         return BatchRules.judge(walk, new BatchRules.Facts(asked, askedEpoch, empty, meta, local));
     }
 
     @Test
     void mayTheBatchesOfAnAnswerBeAppended() {
-        assertThat(batches(walk(-1, -1, -1, -1, null), 5, -1, false, 1, 11)).isEqualTo(new BatchRules.Verdict.Nothing());
+        assertThat(batches(walk(-1, -1, -1, -1, null), 5, -1, false, 1, 11))
+                .isEqualTo(new BatchRules.Verdict.Nothing());
         assertThat(batches(walk(-1, -1, -1, -1, "bad CRC"), 5, -1, false, 1, 11))
                 .isInstanceOf(BatchRules.Verdict.Failed.class);
         // what stands before a bad batch is good; the bad one comes first in the next answer

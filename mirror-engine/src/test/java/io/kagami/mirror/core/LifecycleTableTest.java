@@ -81,7 +81,9 @@ class LifecycleTableTest {
                             .as(state + " to " + step.next())
                             .isTrue();
                     if (step.next().phase() == FAILED) {
-                        assertThat(step.next().errorMessage()).as(step.next().toString()).isNotBlank();
+                        assertThat(step.next().errorMessage())
+                                .as(step.next().toString())
+                                .isNotBlank();
                     }
                 } else {
                     assertThat(((Illegal) decision).reason()).isNotBlank();
@@ -104,8 +106,7 @@ class LifecycleTableTest {
         decisions.add(Lifecycle.onProgress(s));
         decisions.add(Lifecycle.onQuiet(s));
         decisions.add(Lifecycle.onHandedOver(s));
-        for (Failure failure :
-                List.of(Failure.permanent("p"), Failure.retryable("r"), Failure.realign("a"))) {
+        for (Failure failure : List.of(Failure.permanent("p"), Failure.retryable("r"), Failure.realign("a"))) {
             decisions.add(Lifecycle.onFailure(s, failure, RetryPolicy.DEFAULT, 0.5));
         }
         return decisions;
@@ -130,12 +131,15 @@ class LifecycleTableTest {
         for (Phase phase : Phase.values()) {
             Step step = (Step) Lifecycle.onDesired(in(phase), Desired.STOPPED, false, 10);
             assertThat(step.next().phase()).isEqualTo(phase == STOPPED ? STOPPED : STOPPING);
-            assertThat(step.effects())
-                    .containsExactly(phase == STOPPED ? new Effect.Release() : new Effect.Quiesce());
+            assertThat(step.effects()).containsExactly(phase == STOPPED ? new Effect.Release() : new Effect.Quiesce());
         }
-        assertThat(((Step) Lifecycle.onDesired(null, Desired.STOPPED, true, 10)).next().phase())
+        assertThat(((Step) Lifecycle.onDesired(null, Desired.STOPPED, true, 10))
+                        .next()
+                        .phase())
                 .isEqualTo(STOPPED);
-        assertThat(((Step) Lifecycle.onDesired(null, Desired.STOPPED, false, 10)).next().phase())
+        assertThat(((Step) Lifecycle.onDesired(null, Desired.STOPPED, false, 10))
+                        .next()
+                        .phase())
                 .isEqualTo(STOPPING);
     }
 
@@ -184,7 +188,9 @@ class LifecycleTableTest {
 
     private static Phase retryOf(Failure failure) {
         Step failed = (Step) Lifecycle.onFailure(in(MIRRORING), failure, RetryPolicy.DEFAULT, 0.5);
-        return ((Step) Lifecycle.onRetryDue(failed.next(), Desired.MIRRORING)).next().phase();
+        return ((Step) Lifecycle.onRetryDue(failed.next(), Desired.MIRRORING))
+                .next()
+                .phase();
     }
 
     @Test
@@ -206,8 +212,8 @@ class LifecycleTableTest {
 
     @Test
     void noRetryAtAllMakesEveryFailurePermanent() {
-        Step failed = (Step)
-                Lifecycle.onFailure(in(MIRRORING), Failure.retryable("x"), new RetryPolicy(100, 1000, 0), 0.5);
+        Step failed =
+                (Step) Lifecycle.onFailure(in(MIRRORING), Failure.retryable("x"), new RetryPolicy(100, 1000, 0), 0.5);
         assertThat(failed.next().retryAttempt()).isEqualTo(-1);
     }
 
