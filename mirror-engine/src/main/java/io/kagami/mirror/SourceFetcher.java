@@ -14,7 +14,6 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalInt;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.message.FetchRequestData;
 import org.apache.kafka.common.message.FetchRequestData.FetchPartition;
@@ -36,6 +35,8 @@ final class SourceFetcher {
     private static final Logger LOG = LoggerFactory.getLogger(SourceFetcher.class);
     private static final short FETCH = 1;
     private static final int FETCH_VERSION_MIN = 4;
+    /** From this version on a request may tell the epoch of our last batch, and the source answers when the logs diverge. */
+    private static final int FETCH_LAST_EPOCH = 12;
     /** From this version on topics go by id. */
     private static final int FETCH_BY_ID = 13;
 
@@ -176,23 +177,21 @@ final class SourceFetcher {
             waitingForBudget = true;
             return;
         }
-        OptionalInt speaks = connection.version(FETCH);
-        boolean byId = withoutId == 0 && speaks.orElse(0) >= FETCH_BY_ID;
+        int speaks = connection.version(FETCH).orElse(FETCH_VERSION_MIN);
+        boolean byId = withoutId == 0 && speaks >= FETCH_BY_ID;
+        int version = byId ? speaks : Math.min(speaks, FETCH_BY_ID - 1);
         if (byId != sessionById) {
             session.reset(); // a session is by name or by id, never both
             sessionById = byId;
         }
         Plan<SourceKey> plan = session.next();
-        FetchRequestData request = request(plan, FetchPlan.within(limits, granted));
+        FetchRequestData request = request(plan, FetchPlan.within(limits, granted), version);
         inFlight = true;
         Connection used = connection;
-        source.onLoop(
-                used.send(request, byId ? Short.MAX_VALUE : FETCH_BY_ID - 1),
-                reply -> onAnswer(used, plan, granted, reply),
-                failure -> {
-                    mirror.budget().give(granted);
-                    lost(used, failure);
-                });
+        source.onLoop(used.send(request, version), reply -> onAnswer(used, plan, granted, reply), failure -> {
+            mirror.budget().give(granted);
+            lost(used, failure);
+        });
     }
 
     private void budgetIsBack() {
@@ -202,7 +201,7 @@ final class SourceFetcher {
         });
     }
 
-    private FetchRequestData request(Plan<SourceKey> plan, FetchPlan.Limits limits) {
+    private FetchRequestData request(Plan<SourceKey> plan, FetchPlan.Limits limits, int version) {
         Map<String, FetchTopic> topics = new LinkedHashMap<>();
         for (Map.Entry<SourceKey, Slot> e : plan.toSend().entrySet()) {
             SourceKey key = e.getKey();
@@ -215,7 +214,7 @@ final class SourceFetcher {
                             .setPartition(key.partition())
                             .setFetchOffset(slot.offset())
                             .setCurrentLeaderEpoch(slot.leaderEpoch())
-                            .setLastFetchedEpoch(slot.lastEpoch())
+                            .setLastFetchedEpoch(version >= FETCH_LAST_EPOCH ? slot.lastEpoch() : -1)
                             .setPartitionMaxBytes(slot.bytesMax()));
         }
         Map<String, ForgottenTopic> forgotten = new LinkedHashMap<>();

@@ -202,6 +202,7 @@ class MirrorSimulationTest {
         for (long seed : seeds(150)) {
             World world = new World(seed);
             try {
+                world.source.fetchVersion = List.of(10, 12, 17).get(world.sim.random.nextInt(3));
                 world.source.create("t0", 2);
                 world.source.create("t1", 1);
                 world.startMirror();

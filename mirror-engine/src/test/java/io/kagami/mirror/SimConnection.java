@@ -42,6 +42,7 @@ final class SimConnection implements Connection {
 
     private static final class Cached {
         FetchPartition asked;
+        String name;
         long toldEnd = -2;
         long toldStart = -2;
     }
@@ -60,7 +61,7 @@ final class SimConnection implements Connection {
 
     @Override
     public OptionalInt version(short apiKey) {
-        return OptionalInt.of(17);
+        return OptionalInt.of(apiKey == 1 ? source.fetchVersion : 9);
     }
 
     @Override
@@ -152,6 +153,11 @@ final class SimConnection implements Connection {
         answer(future, body.setSessionId(sessionId).setResponses(new ArrayList<>(topics.values())), size);
     }
 
+    private FetchableTopicResponse topic(Uuid id, String name) {
+        FetchableTopicResponse topic = new FetchableTopicResponse();
+        return source.fetchVersion < 13 ? topic.setTopic(name) : topic.setTopicId(id);
+    }
+
     private Errors accept(FetchRequestData request) {
         if (request.sessionEpoch() == 0) {
             session.clear();
@@ -170,6 +176,10 @@ final class SimConnection implements Connection {
         request.topics().forEach(t -> t.partitions().forEach(p -> {
             Cached cached = session.computeIfAbsent(new Key(t.topicId(), p.partition()), k -> new Cached());
             cached.asked = p;
+            cached.name = t.topic();
+            if (source.fetchVersion < 12 && p.lastFetchedEpoch() != -1) {
+                throw new AssertionError("version " + source.fetchVersion + " has no lastFetchedEpoch");
+            }
         }));
         request.forgottenTopicsData().forEach(t -> t.partitions().forEach(p -> {
             if (session.remove(new Key(t.topicId(), p)) == null) {

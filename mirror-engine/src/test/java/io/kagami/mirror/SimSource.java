@@ -25,6 +25,8 @@ final class SimSource {
     final Set<Integer> down = new HashSet<>();
     final Map<String, SimTopic> topics = new TreeMap<>();
     String clusterId = CLUSTER_ID;
+    /** Highest version of Fetch: by name and without epochs, by name, or by id. */
+    int fetchVersion = 17;
     /** What a broker with lagging metadata tells. */
     ClusterMetadata old;
 
