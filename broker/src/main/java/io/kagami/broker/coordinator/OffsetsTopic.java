@@ -31,6 +31,7 @@ public record OffsetsTopic(int partitions, int segmentBytes) {
 
     /** As Kafka chooses it, so that a topic copied from there is read right. */
     public static int partitionOf(String groupId, int partitions) {
-        return (groupId.hashCode() & 0x7fffffff) % partitions;
+        int hash = groupId.hashCode();
+        return (hash == Integer.MIN_VALUE ? 0 : Math.abs(hash)) % partitions;
     }
 }
