@@ -33,6 +33,14 @@ public final class Demo implements AutoCloseable {
     /** The version of Apache Kafka that plays the source. */
     static final String SOURCE_VERSION = "4.4.0";
 
+    /** A cleaner that runs at once and small; nothing is removed for its age, for the records' times are fixed. */
+    static final Map<String, String> SOURCE_PROPS = Map.of(
+            "log.cleaner.backoff.ms", "300",
+            "log.cleaner.dedupe.buffer.size", "8388608",
+            "log.initial.task.delay.ms", "1000",
+            "log.retention.ms", "-1",
+            "auto.create.topics.enable", "false");
+
     private static final String MIRROR = "demo";
     private static final int FRAME_BYTES_MAX = 256 * 1024 * 1024;
 
@@ -95,14 +103,8 @@ public final class Demo implements AutoCloseable {
             steps.done("the jars of Apache Kafka " + SOURCE_VERSION + " are here");
         }
         steps.begin("starting Apache Kafka " + SOURCE_VERSION + " as the source");
-        Map<String, String> props = Map.of(
-                "log.cleaner.backoff.ms", "300",
-                "log.cleaner.dedupe.buffer.size", "8388608",
-                "log.initial.task.delay.ms", "1000",
-                "log.retention.ms", "-1",
-                "auto.create.topics.enable", "false");
         kafka = ForkedKafka.start(
-                new ForkedKafka.Options(SOURCE_VERSION, 1, plan.dir().resolve("source"), props, "512m"));
+                new ForkedKafka.Options(SOURCE_VERSION, 1, plan.dir().resolve("source"), SOURCE_PROPS, "512m"));
         steps.done("Apache Kafka " + SOURCE_VERSION + " runs at " + kafka.bootstrap());
         return kafka.bootstrap();
     }
