@@ -61,8 +61,9 @@ class MirrorHandlerTest {
 
         @Override
         public CompletionStage<List<TopicResult>> start(String mirror, List<String> topics, List<String> exclude) {
-            return CompletableFuture.completedFuture(
-                    topics.stream().map(t -> new TopicResult(t, (short) 0, null)).toList());
+            return CompletableFuture.completedFuture(topics.stream()
+                    .map(t -> new TopicResult(t, (short) 0, null))
+                    .toList());
         }
 
         @Override
@@ -125,8 +126,8 @@ class MirrorHandlerTest {
         assertThat(created.errorCode()).isZero();
         assertThat(created.warnings()).singleElement().asString().contains("groups.include");
         assertThat(create("m", configs).errorCode()).isEqualTo(MirrorError.CLUSTER_MIRROR_ALREADY_EXISTS.code());
-        ListClusterMirrorsResponse listed = (ListClusterMirrorsResponse)
-                ask(PrivateApi.LIST_CLUSTER_MIRRORS, new ListClusterMirrorsRequest());
+        ListClusterMirrorsResponse listed =
+                (ListClusterMirrorsResponse) ask(PrivateApi.LIST_CLUSTER_MIRRORS, new ListClusterMirrorsRequest());
         assertThat(listed.mirrors()).singleElement().satisfies(mirror -> {
             assertThat(mirror.mirror()).isEqualTo("m");
             assertThat(mirror.sourceBootstrapServers()).isEqualTo("a:1");
@@ -153,7 +154,9 @@ class MirrorHandlerTest {
         assertThat(delete("m").errorCode()).isEqualTo(MirrorError.CLUSTER_MIRROR_NOT_EMPTY.code());
         MirrorPartition partition = new MirrorPartition("m", "t", id, 0);
         put(partition, Phase.MIRRORING, 0);
-        cluster.setDesired("m", List.of("t"), Desired.STOPPED).toCompletableFuture().join();
+        cluster.setDesired("m", List.of("t"), Desired.STOPPED)
+                .toCompletableFuture()
+                .join();
         // wanted, but not reached
         assertThat(delete("m").errorCode()).isEqualTo(MirrorError.CLUSTER_MIRROR_NOT_EMPTY.code());
         put(partition, Phase.STOPPED, 1);
