@@ -321,14 +321,22 @@ public final class Broker implements AutoCloseable {
     /** Stops everything in reverse order; a part that fails to stop does not keep the others from it. */
     @Override
     public void close() {
+        stop();
+    }
+
+    /** As {@link #close}; false when a part failed to stop, which is in the log. */
+    boolean stop() {
         missing.set("stopping");
+        boolean clean = true;
         while (!started.isEmpty()) {
             Part part = started.pop();
             try {
                 part.closing().close();
-            } catch (Exception e) {
+            } catch (Exception | Error e) {
+                clean = false;
                 LOG.error("stopping the {} failed", part.name(), e);
             }
         }
+        return clean;
     }
 }

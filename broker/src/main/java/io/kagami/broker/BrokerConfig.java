@@ -19,7 +19,7 @@ import java.util.regex.Pattern;
  *
  * @param clusterId null when a new cluster makes its own
  * @param advertised by listener name; a listener without an entry advertises its own address
- * @param topicDefaults Kafka's topic keys with this broker's defaults
+ * @param topicDefaults Kafka's topic keys whose default the file sets; the others have Kafka's defaults, which are also those of the table
  * @param metricsListener null when switched off
  * @param shown every key with its value, as DescribeConfigs shows them; there are no secrets among them
  * @param warnings sentences for the log
@@ -136,7 +136,11 @@ public record BrokerConfig(
             Path logDir = logDir();
             List<Listener> listeners = listeners();
             Map<String, String> topicDefaults = new HashMap<>();
-            TOPIC_KEYS.forEach((key, topicKey) -> topicDefaults.put(topicKey, text(key)));
+            TOPIC_KEYS.forEach((key, topicKey) -> {
+                if (entries.containsKey(key.key())) {
+                    topicDefaults.put(topicKey, text(key));
+                }
+            });
             return new BrokerConfig(
                     integer(ConfigKey.NODE_ID),
                     emptyToNull(text(ConfigKey.CLUSTER_ID)),

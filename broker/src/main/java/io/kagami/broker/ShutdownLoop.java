@@ -11,27 +11,36 @@ final class ShutdownLoop {
     private static final long STOP_S = 30;
 
     private final CountDownLatch never = new CountDownLatch(1);
+    private final CountDownLatch stopped = new CountDownLatch(1);
     private final Thread stopping;
 
     ShutdownLoop(Broker broker) {
         stopping = new Thread(
                 () -> {
-                    long begun = System.nanoTime();
-                    LOG.info("stopping");
-                    broker.close();
-                    LOG.info("stopped after {} ms", TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun));
-                    // the JVM would report the signal as exit code 143; a clean stop is no failure
-                    Runtime.getRuntime().halt(0);
+                    int code = Main.FAILED;
+                    try {
+                        long begun = System.nanoTime();
+                        LOG.info("stopping");
+                        code = broker.stop() ? Main.OK : Main.FAILED;
+                        LOG.info("stopped after {} ms", TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun));
+                    } finally {
+                        stopped.countDown();
+                        // the JVM would report the signal as exit code 143; a clean stop is no failure
+                        Runtime.getRuntime().halt(code);
+                    }
                 },
                 "shutdown");
         Thread watchdog = new Thread(
                 () -> {
                     try {
-                        stopping.join(TimeUnit.SECONDS.toMillis(STOP_S));
-                        LOG.error(
-                                "the broker has not stopped within {} s; ending without the mark of a clean stop",
-                                STOP_S);
-                        Runtime.getRuntime().halt(1);
+                        // not join: the JVM starts both in any order, and joining a thread that has not begun returns
+                        // at once
+                        if (!stopped.await(STOP_S, TimeUnit.SECONDS)) {
+                            LOG.error(
+                                    "the broker has not stopped within {} s; ending without the mark of a clean stop",
+                                    STOP_S);
+                            Runtime.getRuntime().halt(Main.FAILED);
+                        }
                     } catch (InterruptedException e) {
                         Thread.currentThread().interrupt();
                     }

@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -30,7 +31,8 @@ class BrokerConfigTest {
         assertThat(config.metricsListener()).hasToString("127.0.0.1:9464");
         assertThat(config.clusterId()).isNull();
         assertThat(config.metadataDir()).isEqualTo(Path.of("/data/cluster_metadata"));
-        assertThat(config.topicDefaults()).containsEntry("segment.bytes", "1073741824");
+        assertThat(config.topicDefaults()).isEmpty();
+        assertThat(parse("log.segment.bytes=1000").topicDefaults()).isEqualTo(Map.of("segment.bytes", "1000"));
         assertThat(config.warnings()).isEmpty();
     }
 

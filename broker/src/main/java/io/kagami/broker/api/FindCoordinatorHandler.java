@@ -66,7 +66,8 @@ final class FindCoordinatorHandler implements Handler {
         Coordinator row =
                 new Coordinator().setKey(key).setNodeId(-1).setHost("").setPort(-1);
         if (type == TRANSACTION) {
-            return row.setErrorCode(Errors.INVALID_REQUEST.code())
+            // the code that every client takes as final; librdkafka retries others until its time is over
+            return row.setErrorCode(Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED.code())
                     .setErrorMessage("This broker has no transactions: use a producer without transactional.id.");
         }
         if (type == SHARE) {

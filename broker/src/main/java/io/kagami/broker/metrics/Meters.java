@@ -15,7 +15,8 @@ import io.micrometer.core.instrument.binder.jvm.JvmThreadMetrics;
 import io.micrometer.core.instrument.binder.system.FileDescriptorMetrics;
 import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
 import io.micrometer.core.instrument.binder.system.UptimeMetrics;
-import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.ByteBufAllocatorMetricProvider;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -46,11 +47,11 @@ public final class Meters implements RequestObserver {
         this.sent = Counter.builder("kagami.sent").baseUnit("bytes").register(registry);
         this.refused = Counter.builder("kagami.connections.refused").register(registry);
         Gauge.builder("kagami.connections", connections, AtomicInteger::get).register(registry);
-        Gauge.builder(
-                        "kagami.netty.direct",
-                        () -> PooledByteBufAllocator.DEFAULT.metric().usedDirectMemory())
-                .baseUnit("bytes")
-                .register(registry);
+        if (ByteBufAllocator.DEFAULT instanceof ByteBufAllocatorMetricProvider provider) {
+            Gauge.builder("kagami.netty.direct", () -> provider.metric().usedDirectMemory())
+                    .baseUnit("bytes")
+                    .register(registry);
+        }
         List<MeterBinder> process = List.of(
                 new JvmMemoryMetrics(),
                 new JvmThreadMetrics(),

@@ -9,6 +9,7 @@ import java.nio.ByteOrder;
 import java.nio.file.Path;
 import net.openhft.chronicle.bytes.MappedBytesStore;
 import net.openhft.chronicle.bytes.MappedFile;
+import net.openhft.chronicle.core.io.BackgroundResourceReleaser;
 import net.openhft.chronicle.core.io.ReferenceOwner;
 
 /**
@@ -22,6 +23,12 @@ import net.openhft.chronicle.core.io.ReferenceOwner;
 public final class MappedTable implements Closeable {
     private static final int FILL_BYTES = 4096;
     private static final boolean SWAP = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN;
+
+    static {
+        // its class registers a shutdown hook when it is first used; that is refused while the JVM stops, when tables
+        // are closed
+        BackgroundResourceReleaser.releasePendingResources();
+    }
 
     private final Disk disk;
     private final Path path;
