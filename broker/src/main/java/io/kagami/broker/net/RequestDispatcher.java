@@ -30,6 +30,8 @@ import org.slf4j.LoggerFactory;
 public final class RequestDispatcher extends ChannelInboundHandlerAdapter {
     static final int OUTSTANDING_MAX = 64;
     static final int OUTSTANDING_BYTES_MAX = 16 << 20;
+    /** A long burst of small requests must not pile its answers up before the first is sent. */
+    private static final int UNFLUSHED_MAX = 64;
 
     private static final Logger LOG = LoggerFactory.getLogger(RequestDispatcher.class);
 
@@ -54,7 +56,7 @@ public final class RequestDispatcher extends ChannelInboundHandlerAdapter {
     private long outstandingBytes;
     private boolean closed;
     private boolean dispatching;
-    private boolean unflushed;
+    private int unflushed;
     private Session session;
 
     /** @param handlers called on the event loop, in order; the stage may end anywhere; null in it means no answer */
@@ -182,13 +184,15 @@ public final class RequestDispatcher extends ChannelInboundHandlerAdapter {
             observer.answered(slot.request.api(), System.nanoTime() - slot.request.arrivalNanos());
             // a response that cannot be encoded is reported, and the connection closed, by the codec
             ctx.write(new Response(slot.request, slot.answer));
-            unflushed = true;
+            if (++unflushed >= UNFLUSHED_MAX) {
+                flush(ctx);
+            }
         }
     }
 
     private void flush(ChannelHandlerContext ctx) {
-        if (unflushed) {
-            unflushed = false;
+        if (unflushed > 0) {
+            unflushed = 0;
             ctx.flush();
         }
     }

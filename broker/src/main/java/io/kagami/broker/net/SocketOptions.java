@@ -10,7 +10,7 @@ package io.kagami.broker.net;
  */
 public record SocketOptions(int requestBytesMax, int connectionsMax, long idleMs, long frameMs, int outputBytesMax) {
     public static final long FRAME_MS = 30_000;
-    public static final int OUTPUT_BYTES_MAX = 8 << 20;
+    public static final int OUTPUT_BYTES_MAX = 1 << 20;
 
     public SocketOptions(int requestBytesMax, int connectionsMax, long idleMs) {
         this(requestBytesMax, connectionsMax, idleMs, FRAME_MS, OUTPUT_BYTES_MAX);
