@@ -1,6 +1,7 @@
 package io.kagami.broker.api;
 
 import io.kagami.broker.net.Session;
+import io.kagami.protocol.codec.SliceRecords;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -220,7 +221,7 @@ final class FetchSessions {
         Map<Wanted, PartitionData> news = new LinkedHashMap<>();
         data.forEach((wanted, answer) -> {
             Cached cached = session.partitions.get(wanted.key());
-            boolean records = answer.records() != null && answer.records().sizeInBytes() > 0;
+            boolean records = answer.records() instanceof SliceRecords slice && slice.sizeInBytes() > 0;
             if (cached == null) {
                 // forgotten by a later request that overtook this one; what was read must still be sent
                 if (records) {

@@ -5,9 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.kagami.broker.api.FetchSessions.Turn;
 import io.kagami.broker.api.FetchSessions.Wanted;
 import io.kagami.broker.net.Session;
-import io.kagami.protocol.records.RecordBatches;
+import io.kagami.protocol.codec.SliceRecords;
 import java.net.InetSocketAddress;
-import java.nio.ByteBuffer;
 import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -48,7 +47,7 @@ class FetchSessionsTest {
                 .setPartitionIndex(wanted.key().partition())
                 .setHighWatermark(highWatermark)
                 .setLogStartOffset(0)
-                .setRecords(RecordBatches.toRecords(ByteBuffer.allocate(bytes)));
+                .setRecords(new SliceRecords(null, 0, bytes, () -> {}));
     }
 
     /** Answers every partition of a turn alike. */
