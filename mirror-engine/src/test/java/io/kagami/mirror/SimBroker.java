@@ -33,6 +33,7 @@ final class SimBroker implements LocalPartitions, LocalCluster, MirrorJournal {
     String pinned;
     int appends;
     int restarts;
+    private int life;
 
     static final class SimLog {
         final TreeMap<Long, Batch> batches = new TreeMap<>();
@@ -50,6 +51,7 @@ final class SimBroker implements LocalPartitions, LocalCluster, MirrorJournal {
 
     /** What a crash loses: the newest batches that were not on disk. */
     void loseTails() {
+        life++; // with the process its loops ended, and what was queued on them
         for (SimLog log : logs.values()) {
             for (int i = sim.random.nextInt(3); i > 0 && !log.batches.isEmpty(); i--) {
                 Batch lost = log.batches.lastEntry().getValue();
@@ -76,7 +78,12 @@ final class SimBroker implements LocalPartitions, LocalCluster, MirrorJournal {
         SimLog log = logs.get(partition);
         CompletableFuture<T> future = new CompletableFuture<>();
         log.loopFreeAt = Math.max(log.loopFreeAt, sim.nowMs() + sim.latency(5));
-        sim.after(log.loopFreeAt - sim.nowMs(), () -> future.complete(work.get()));
+        int queuedIn = life;
+        sim.after(log.loopFreeAt - sim.nowMs(), () -> {
+            if (queuedIn == life) {
+                future.complete(work.get());
+            }
+        });
         return future;
     }
 

@@ -135,7 +135,7 @@ final class SimConnection implements Connection {
             left -= bytes;
             if (full || news(e.getValue(), data)) {
                 urgent |= bytes > 0 || data.errorCode() != 0;
-                topics.computeIfAbsent(e.getKey().topicId(), id -> new FetchableTopicResponse().setTopicId(id))
+                topics.computeIfAbsent(e.getKey().topicId(), id -> topic(id, e.getValue().name))
                         .partitions()
                         .add(data);
             }
@@ -148,8 +148,7 @@ final class SimConnection implements Connection {
             });
             return;
         }
-        topics.values()
-                .forEach(t -> t.partitions().forEach(p -> remember(new Key(t.topicId(), p.partitionIndex()), p)));
+        topics.forEach((id, t) -> t.partitions().forEach(p -> remember(new Key(id, p.partitionIndex()), p)));
         answer(future, body.setSessionId(sessionId).setResponses(new ArrayList<>(topics.values())), size);
     }
 
