@@ -152,6 +152,11 @@ final class SimConnection implements Connection {
         answer(future, body.setSessionId(sessionId).setResponses(new ArrayList<>(topics.values())), size);
     }
 
+    private FetchableTopicResponse topic(Uuid id, String name) {
+        FetchableTopicResponse topic = new FetchableTopicResponse();
+        return source.fetchVersion < 13 ? topic.setTopic(name) : topic.setTopicId(id);
+    }
+
     private Errors accept(FetchRequestData request) {
         if (request.sessionEpoch() == 0) {
             session.clear();
