@@ -100,7 +100,7 @@ final class KagamiProcess implements AutoCloseable {
                     .redirectOutput(ProcessBuilder.Redirect.appendTo(log.toFile()));
             builder.environment().put("KAGAMI_HEAP_OPTS", "-Xms" + heap + " -Xmx" + heap);
             builder.environment()
-                    .put("KAGAMI_OPTS", "-Dio.netty.leakDetection.level=paranoid -ea:io.kagami... -XX:+UseSerialGC");
+                    .put("KAGAMI_JVM_OPTS", "-Dio.netty.leakDetection.level=paranoid -XX:MaxDirectMemorySize=256m");
             process = builder.start();
             Process started = process;
             Runtime.getRuntime().addShutdownHook(new Thread(started::destroyForcibly, "end-" + name));

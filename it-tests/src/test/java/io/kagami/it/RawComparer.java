@@ -7,6 +7,8 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 
 /** Fetches every batch of a topic from two clusters and compares them as they came over the wire. */
 final class RawComparer {
@@ -18,9 +20,18 @@ final class RawComparer {
      *
      * @param start log start offset, equal on both sides unless {@code difference} says otherwise
      * @param end log end offset, exclusive
+     * @param codecs compression of the batches seen, as the attributes name it: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd
      * @param difference null when all is equal, else the first difference as a sentence
      */
-    record Partition(String topic, int partition, long start, long end, long batches, long bytes, String difference) {}
+    record Partition(
+            String topic,
+            int partition,
+            long start,
+            long end,
+            long batches,
+            long bytes,
+            Set<Integer> codecs,
+            String difference) {}
 
     private RawComparer() {}
 
@@ -56,6 +67,7 @@ final class RawComparer {
         Partition compare() {
             long batches = 0;
             long bytes = 0;
+            Set<Integer> codecs = new TreeSet<>();
             String difference = ends();
             while (difference == null && left.more()) {
                 ByteBuffer a = left.next();
@@ -71,12 +83,13 @@ final class RawComparer {
                             b.hasRemaining() ? " with offset " + b.getLong(b.position()) : "");
                 }
                 batches++;
+                codecs.add(a.get(16) >= 2 ? a.get(22) & 7 : -1);
                 bytes += a.remaining();
             }
             if (difference == null && right.more()) {
                 difference = "the mirror holds more batches than the source, from offset " + right.at + " on";
             }
-            return new Partition(left.topic, left.partition, left.start, left.end, batches, bytes, difference);
+            return new Partition(left.topic, left.partition, left.start, left.end, batches, bytes, codecs, difference);
         }
 
         private String ends() {

@@ -39,7 +39,8 @@ final class Sources implements ParameterResolver {
                                                 "message.max.bytes", "33554432",
                                                 "log.cleaner.backoff.ms", "500",
                                                 "log.cleaner.min.cleanable.ratio", "0.01",
-                                                "log.retention.check.interval.ms", "300000",
+                                                // records of tests have timestamps of long ago
+                                                "log.retention.ms", "-1",
                                                 "auto.create.topics.enable", "false"),
                                         "768m")),
                         SourceKafka.class);
