@@ -58,7 +58,7 @@ final class DemoCommand implements Callable<Integer> {
         }
         Path data = directory();
         String command = System.getProperty("kagami.command", "kagami");
-        Demo demo = new Demo(new Demo.Plan(source, data, Path.of(home), command), screen);
+        Demo demo = new Demo(new Demo.Plan(source, data, Path.of(home), command, !once), screen);
         Ending ending = new Ending(demo, data);
         Runtime.getRuntime().addShutdownHook(new Thread(ending::onSignal, "end-demo"));
         try {

@@ -93,7 +93,7 @@ final class GroupsCommand implements Callable<Integer> {
             for (Listed group : groups) {
                 Map<String, Object> map = new LinkedHashMap<>();
                 map.put("group", group.group());
-                map.put("protocolType", group.protocolType());
+                map.put("protocolType", group.protocolType().isEmpty() ? null : group.protocolType());
                 map.put("state", group.state());
                 map.put("coordinator", group.coordinator());
                 list.add(map);

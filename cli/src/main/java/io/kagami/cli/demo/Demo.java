@@ -49,8 +49,9 @@ public final class Demo implements AutoCloseable {
      * @param dir where data and logs go; exists
      * @param home the distribution that the server is started from
      * @param command how the user called this program, for the commands to try next
+     * @param stays whether both stay up after the check, so that there is something to try
      */
-    public record Plan(String source, Path dir, Path home, String command) {}
+    public record Plan(String source, Path dir, Path home, String command, boolean stays) {}
 
     private final Plan plan;
     private final Screen screen;
@@ -76,8 +77,12 @@ public final class Demo implements AutoCloseable {
                 source = startSource();
                 fillSource(source);
             }
-            startKagami();
             List<String> topics = topics(source);
+            if (topics.isEmpty()) {
+                steps.print(
+                        "  The source " + source + " has no topics to mirror yet; new ones are found while this runs.");
+            }
+            startKagami();
             mirror(source, topics);
             boolean identical = prove(source, topics);
             steps.print("");
@@ -85,10 +90,12 @@ public final class Demo implements AutoCloseable {
                     identical
                             ? "Every batch is identical on both sides. " + steps.elapsed() + " in all."
                             : screen.red("The sides differ.") + " " + steps.elapsed() + " in all.");
-            whatNext(source);
+            if (plan.stays()) {
+                whatNext(source);
+            }
             return identical;
         } finally {
-            steps.stop();
+            steps.close();
         }
     }
 
@@ -232,7 +239,7 @@ public final class Demo implements AutoCloseable {
         steps.print("  " + plan.command() + " topics --describe" + at);
         steps.print("  " + plan.command() + " groups --describe --bootstrap-server " + source);
         if (plan.source() == null) {
-            steps.print("  kcat -b " + kagami.bootstrap() + " -t orders -o beginning -c 3 -f '%o %k %s\\n'");
+            steps.print("  kcat -C -b " + kagami.bootstrap() + " -t orders -o beginning -c 3 -f '%o %k %s\\n'");
             steps.print("  " + plan.command() + " mirrors --stop --mirror " + MIRROR + " --topics orders" + at);
         }
         steps.print("  curl " + kagami.metrics());
@@ -249,7 +256,11 @@ public final class Demo implements AutoCloseable {
                 Duration.ofSeconds(10),
                 -1,
                 FRAME_BYTES_MAX);
-        return new Wire(new NettyClusterClient(options, group), options);
+        try {
+            return new Wire(new NettyClusterClient(options, group), options);
+        } catch (IllegalArgumentException e) {
+            throw new DemoFailed("--source: " + e.getMessage(), e);
+        }
     }
 
     /** False when a child has ended by itself. */

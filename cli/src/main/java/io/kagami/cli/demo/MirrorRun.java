@@ -4,21 +4,24 @@ import io.kagami.cli.view.MirrorProgress;
 import io.kagami.cli.view.Screen;
 import io.kagami.cli.wire.Refused;
 import io.kagami.cli.wire.Wire;
-import io.kagami.protocol.MirrorMessages.Body;
 import io.kagami.protocol.MirrorMessages.CreateClusterMirrorRequest;
 import io.kagami.protocol.MirrorMessages.DescribeClusterMirrorsRequest;
 import io.kagami.protocol.MirrorMessages.DescribeClusterMirrorsResponse;
 import io.kagami.protocol.MirrorMessages.MirrorDescription;
 import io.kagami.protocol.MirrorMessages.MirrorResponse;
 import io.kagami.protocol.MirrorMessages.MirrorTopicsRequest;
+import io.kagami.protocol.MirrorMessages.TopicResult;
 import io.kagami.protocol.PrivateApi;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** Creates the demo's mirror, starts it and follows it until it has caught up. */
 final class MirrorRun {
     /** Without any progress for this long the mirror is taken for stuck. */
     private static final long STUCK_MS = 60_000;
+
+    private static final int START_ATTEMPTS = 10;
 
     private static final long PLAIN_LINE_EVERY_MS = 2_000;
 
@@ -37,19 +40,32 @@ final class MirrorRun {
     }
 
     void start(String source) {
-        call(
+        MirrorResponse created = wire.mirrors(
                 PrivateApi.CREATE_CLUSTER_MIRROR,
                 new CreateClusterMirrorRequest(mirror, Map.of("bootstrap.servers", source, "topics.include", ".*")),
-                "create");
-        call(PrivateApi.START_MIRROR_TOPICS, new MirrorTopicsRequest(mirror, List.of("all"), List.of()), "start");
-    }
-
-    private void call(PrivateApi api, Body request, String what) {
-        MirrorResponse answer = wire.mirrors(api, request, MirrorResponse.class);
-        wire.check(answer.errorCode(), answer.errorMessage(), "Cannot " + what + " the mirror");
-        answer.topics()
-                .forEach(topic -> wire.check(
-                        topic.errorCode(), topic.errorMessage(), "Cannot " + what + " topic " + topic.topic()));
+                MirrorResponse.class);
+        wire.check(created.errorCode(), created.errorMessage(), "Cannot create the mirror");
+        for (int attempt = 1; ; attempt++) {
+            MirrorResponse started = wire.mirrors(
+                    PrivateApi.START_MIRROR_TOPICS,
+                    new MirrorTopicsRequest(mirror, List.of("all"), List.of()),
+                    MirrorResponse.class);
+            wire.check(started.errorCode(), started.errorMessage(), "Cannot start the mirror");
+            Optional<TopicResult> refused = started.topics().stream()
+                    .filter(topic -> topic.errorCode() != 0)
+                    .findFirst();
+            if (refused.isEmpty()) {
+                return;
+            }
+            // the mirror looks for topics by itself too, and may have been in the middle of creating this one
+            if (attempt == START_ATTEMPTS) {
+                wire.check(
+                        refused.get().errorCode(),
+                        refused.get().errorMessage(),
+                        "Cannot start topic " + refused.get().topic());
+            }
+            SourceWriter.pause();
+        }
     }
 
     /** Bytes that the mirror has appended. */

@@ -98,7 +98,7 @@ final class SampleData {
     /** The bulk: many small records without keys, uncompressed and snappy in turn. */
     private void clicks() {
         writer.create("clicks", 6, Map.of());
-        int batches = 600;
+        int batches = 1_500;
         for (int batch = 0; batch < batches; batch++) {
             BatchBuilder builder = new BatchBuilder(batch / 6 % 2 == 0 ? Codec.NONE : Codec.SNAPPY);
             for (int i = 0; i < 400; i++) {
@@ -201,7 +201,7 @@ final class SampleData {
     private void groups() {
         writer.commit("billing", "orders", Map.of(0, 10_000L, 1, 9_000L, 2, 0L));
         writer.commit("billing", "payments", Map.of(0, 1_200L, 1, 1_200L, 2, 1_200L));
-        writer.commit("analytics", "clicks", Map.of(0, 40_000L, 1, 39_000L, 2, 25_000L, 3, 12L));
+        writer.commit("analytics", "clicks", Map.of(0, 100_000L, 1, 99_000L, 2, 25_000L, 3, 12L));
     }
 
     /** Waits until the cleaner has made gaps in both partitions, then tells it to leave the topic alone, so that it can be compared. */
