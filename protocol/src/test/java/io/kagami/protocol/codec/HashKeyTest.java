@@ -69,9 +69,11 @@ class HashKeyTest {
     @Test
     void honestNamesPassHoweverMany() {
         Random random = new Random(3);
-        for (int count : new int[] {1, 63, 64, 65, 500, 1_000, 1_001, 5_000, 20_000}) {
+        for (int count : new int[] {1, 63, 64, 65, 401, 503, 961, 1_000, 1_001, 5_000, 20_000}) {
             List<IntFunction<String>> namings = List.of(
                     i -> "topic-with-a-name-" + i,
+                    i -> "one-of-many-topics-" + i,
+                    i -> String.format("numbered-topic-%06d", i),
                     i -> "orders." + random.nextLong() + "-events",
                     i -> Uuid.randomUuid().toString());
             for (IntFunction<String> naming : namings) {
