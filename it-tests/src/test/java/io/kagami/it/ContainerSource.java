@@ -14,7 +14,7 @@ import org.testcontainers.kafka.KafkaContainer;
 /** The second kind of source: Apache Kafka's own image. One broker; versions from 3.7 on, older ones have no such image. */
 final class ContainerSource implements SourceKafka {
     private static final Map<String, String> TOOLS = Map.of(
-            "kafka.tools.DumpLogSegments", "kafka-dump-log.sh",
+            "org.apache.kafka.tools.DumpLogSegments", "kafka-dump-log.sh",
             "org.apache.kafka.tools.consumer.ConsoleConsumer", "kafka-console-consumer.sh");
 
     private final Spec spec;
