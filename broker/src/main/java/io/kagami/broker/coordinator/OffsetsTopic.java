@@ -12,9 +12,9 @@ public record OffsetsTopic(int partitions, int segmentBytes) {
     public static final String NAME = "__consumer_offsets";
 
     public OffsetsTopic {
-        if (partitions < 1 || partitions > 1000) {
+        if (partitions < 1 || partitions > 10_000) {
             throw new IllegalArgumentException(
-                    "offsets.topic.num.partitions must be between 1 and 1000, not " + partitions);
+                    "offsets.topic.num.partitions must be between 1 and 10000, not " + partitions);
         }
         if (segmentBytes < 1 << 20) {
             throw new IllegalArgumentException(

@@ -250,10 +250,20 @@ final class ClassicGroup {
 
     /** Each member votes for the first protocol it has that all have; a tie goes to the one named first by the first voter. */
     static String chooseProtocol(Collection<Member> voters) {
+        Set<String> common = null;
+        for (Member voter : voters) {
+            Set<String> own = new HashSet<>();
+            voter.protocols.forEach(offered -> own.add(offered.name()));
+            if (common == null) {
+                common = own;
+            } else {
+                common.retainAll(own);
+            }
+        }
         Map<String, Integer> votes = new LinkedHashMap<>();
         for (Member voter : voters) {
             for (Protocol candidate : voter.protocols) {
-                if (voters.stream().allMatch(m -> m.supports(candidate.name()))) {
+                if (common.contains(candidate.name())) {
                     votes.merge(candidate.name(), 1, Integer::sum);
                     break;
                 }

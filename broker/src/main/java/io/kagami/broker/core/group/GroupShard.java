@@ -41,6 +41,9 @@ public final class GroupShard {
     /** Longest part of a client or instance id that a member id starts with, in characters. */
     private static final int MEMBER_ID_PREFIX_MAX = 255;
 
+    /** Protocols of one member; clients have one to three. They are compared with those of every other member. */
+    private static final int PROTOCOLS_MAX = 100;
+
     /** First JoinGroup version whose clients know MEMBER_ID_REQUIRED. */
     private static final short MEMBER_ID_REQUIRED_FROM = 4;
 
@@ -158,7 +161,7 @@ public final class GroupShard {
 
     private Errors withinBounds(ClassicGroup group, String memberId, List<Protocol> protocols) {
         long bytes = Member.bytes(protocols);
-        if (bytes > limits.memberBytesMax()) {
+        if (bytes > limits.memberBytesMax() || protocols.size() > PROTOCOLS_MAX) {
             return Errors.INVALID_REQUEST;
         }
         if (group.bytesWithout(memberId) + bytes > limits.groupBytesMax()) {

@@ -84,6 +84,9 @@ class GroupShardTest {
         JoinGroupRequestData large = ShardDriver.join("g", "");
         large.protocols().find("range").setMetadata(new byte[1_001]);
         assertThat(error(group.askJoin(large, 9))).isEqualTo(Errors.INVALID_REQUEST);
+        String[] many =
+                java.util.stream.IntStream.range(0, 101).mapToObj(i -> "p" + i).toArray(String[]::new);
+        assertThat(error(group.askJoin(ShardDriver.join("g", "", many), 9))).isEqualTo(Errors.INVALID_REQUEST);
     }
 
     @Test
