@@ -30,6 +30,8 @@ import org.apache.kafka.common.message.FetchRequestData.FetchPartition;
 import org.apache.kafka.common.message.FetchRequestData.FetchTopic;
 import org.apache.kafka.common.message.FetchResponseData;
 import org.apache.kafka.common.message.FetchResponseData.PartitionData;
+import org.apache.kafka.common.message.FindCoordinatorRequestData;
+import org.apache.kafka.common.message.FindCoordinatorResponseData;
 import org.apache.kafka.common.message.InitProducerIdRequestData;
 import org.apache.kafka.common.message.InitProducerIdResponseData;
 import org.apache.kafka.common.message.ListOffsetsRequestData;
@@ -50,6 +52,7 @@ import org.apache.kafka.common.message.ProduceResponseData;
 import org.apache.kafka.common.message.ProduceResponseData.PartitionProduceResponse;
 import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.Errors;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -306,6 +309,19 @@ class BrokerTest {
         assertThat(produce(6, TOPIC, batch(Codec.ZSTD, "x")).errorCode())
                 .isEqualTo(Errors.UNSUPPORTED_COMPRESSION_TYPE.code());
         assertThat(offset(4, -1).offset()).as("nothing was appended").isZero();
+    }
+
+    @Test
+    void clientsDoNotWriteWhereTheCoordinatorsWrite() throws IOException {
+        FindCoordinatorRequestData question = new FindCoordinatorRequestData().setCoordinatorKeys(List.of("g"));
+        Awaitility.await().untilAsserted(() -> {
+            FindCoordinatorResponseData found =
+                    (FindCoordinatorResponseData) client.call(ApiKeys.FIND_COORDINATOR, 4, question);
+            assertThat(found.coordinators().get(0).errorCode()).isZero();
+        });
+        PartitionProduceResponse answer = produce(9, "__consumer_offsets", batch(Codec.NONE, "x"));
+        assertThat(answer.errorCode()).isEqualTo(Errors.INVALID_TOPIC_EXCEPTION.code());
+        assertThat(answer.errorMessage()).contains("__consumer_offsets");
     }
 
     @Test

@@ -244,7 +244,16 @@ final class TopicStarter {
         source.onLoop(
                 mirror.cluster().createMirrorTopic(mirror.name(), topic.name(), topic.topicId(), epochs, configs),
                 created -> done.accept(ok(topic.name())),
-                failure -> done.accept(failed(topic.name(), failure)));
+                failure -> done.accept(startedMeanwhile(topic) ? ok(topic.name()) : failed(topic.name(), failure)));
+    }
+
+    /** Discovery and a start command may create the same topic at the same time; whoever is second has what it wanted. */
+    private boolean startedMeanwhile(ClusterMetadata.Topic topic) {
+        return mirror.cluster()
+                .topic(topic.name())
+                .filter(here -> mirror.name().equals(here.mirror()) && here.desired() == Desired.MIRRORING)
+                .filter(here -> here.sourceTopicId().equals(topic.topicId()))
+                .isPresent();
     }
 
     /** A topic that exists here, stopped, with the same id: accepted only if none of its records would be cut. */

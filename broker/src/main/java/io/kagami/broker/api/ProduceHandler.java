@@ -21,6 +21,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.errors.ApiException;
+import org.apache.kafka.common.internals.Topic;
 import org.apache.kafka.common.message.ProduceRequestData;
 import org.apache.kafka.common.message.ProduceRequestData.PartitionProduceData;
 import org.apache.kafka.common.message.ProduceRequestData.TopicProduceData;
@@ -101,6 +102,15 @@ public final class ProduceHandler implements Handler {
             return CompletableFuture.completedFuture(null);
         }
         Partition partition = found.get();
+        if (Topic.isInternal(partition.topic())) {
+            // a coordinator reads its partition at start only: a record from outside would be seen after a restart, if
+            // at all
+            refuse(
+                    answer,
+                    Errors.INVALID_TOPIC_EXCEPTION,
+                    partition.topic() + " is written by the broker's coordinators alone");
+            return CompletableFuture.completedFuture(null);
+        }
         ByteBuffer batch = RecordBatches.bytes(data.records());
         Verdict verdict = new ProduceCheck(partition.rules(), inflatedBytesMax, clock.millis()).check(batch, version);
         answer.setLogAppendTimeMs(verdict.appendTimeMs());

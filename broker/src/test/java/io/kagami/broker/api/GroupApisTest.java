@@ -116,7 +116,8 @@ class GroupApisTest {
         try (GroupWorld world = new GroupWorld(directory, 0)) {
             FindCoordinatorResponseData transactions =
                     world.ask(FindCoordinatorResponseData.class, find(1, List.of("t")), 4);
-            assertThat(transactions.coordinators().get(0).errorCode()).isEqualTo(Errors.INVALID_REQUEST.code());
+            assertThat(transactions.coordinators().get(0).errorCode())
+                    .isEqualTo(Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED.code());
             assertThat(transactions.coordinators().get(0).errorMessage()).contains("transactional.id");
             FindCoordinatorResponseData share = world.ask(FindCoordinatorResponseData.class, find(2, List.of("s")), 6);
             assertThat(share.coordinators().get(0).errorMessage()).contains("share groups");
