@@ -150,6 +150,9 @@ public final class FileLogDirectory implements LogDirectory {
             long recoveryPoint = recoveryPoints.getOrDefault(name, 0L);
             LogLoader.Before before = new LogLoader.Before(clean, recoveryPoint, startOffsets.getOrDefault(name, 0L));
             LogLoader.State state = new LogLoader(disk, directory, settings(options), clock.millis()).load(before);
+            if (state.endOffset() < recoveryPoint) {
+                lower(name, state.endOffset()); // what is appended there is not on disk before it is forced
+            }
             return new SegmentedLog(disk, directory, name, topicId, options, clock, this::lower, state, recoveryPoint);
         } catch (IOException | RuntimeException e) {
             StorageFault fault =

@@ -121,6 +121,7 @@ final class LogLoader implements SegmentLoad.Sink {
                 for (int later = bases.size() - 1; later > i; later--) {
                     Segment.deleteFiles(disk, directory, bases.get(later));
                 }
+                disk.forceDirectory(directory); // or another power cut could bring them back, behind newer batches
                 return end;
             }
             if (suspect && !last) {
@@ -163,6 +164,7 @@ final class LogLoader implements SegmentLoad.Sink {
             segments.get(i).deleteFiles();
             segments.remove(i).release();
         }
+        disk.forceDirectory(directory);
         segments.add(Segment.create(disk, directory, start, settings, nowMs));
         epochs = EpochHistory.EMPTY;
         long maxProducerId = producers.maxProducerId();

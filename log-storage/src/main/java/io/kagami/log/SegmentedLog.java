@@ -274,6 +274,9 @@ final class SegmentedLog implements PartitionLog {
             removeFrom(keep + 1);
             endOffset = cut(segments.get(keep), newEnd, keep);
             epochs = epochs.truncateFromEnd(endOffset);
+            if (endOffset < newEnd) {
+                lowerTo(endOffset); // the cut fell into a batch or into missing offsets
+            }
             if (!producers.unchangedBelow(newEnd)) {
                 producers = scanProducers();
             }

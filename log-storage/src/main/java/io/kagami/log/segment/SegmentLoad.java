@@ -95,6 +95,7 @@ public final class SegmentLoad {
                         + " directory to fill it again from its source");
             }
             segment.log().truncate(valid);
+            segment.log().force(); // or another power cut could bring the bytes back, behind batches appended meanwhile
         }
         segment.publish(valid);
         Segment whole = check.fits() ? segment : rebuildIndexes(segment, valid, mode);
