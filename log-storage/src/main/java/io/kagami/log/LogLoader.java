@@ -74,8 +74,9 @@ final class LogLoader implements SegmentLoad.Sink {
                 restart(segments, start, end);
                 end = start;
             }
-            EpochHistory known = before.clean() ? readEpochs(end).orElse(epochs) : epochs;
-            return new State(SegmentList.of(segments), start, end, known.truncateFromStart(start), producers);
+            epochs = epochs.truncateFromStart(start);
+            EpochHistory known = before.clean() ? readEpochs(start, end).orElse(epochs) : epochs;
+            return new State(SegmentList.of(segments), start, end, known, producers);
         } catch (IOException | RuntimeException e) {
             for (Segment segment : segments) {
                 segment.release();
@@ -181,7 +182,7 @@ final class LogLoader implements SegmentLoad.Sink {
     }
 
     /** The history written at the last clean stop; empty when it is missing, corrupt or contradicts the batches. */
-    private Optional<EpochHistory> readEpochs(long end) throws IOException {
+    private Optional<EpochHistory> readEpochs(long start, long end) throws IOException {
         Optional<List<String>> lines = Checkpoint.readTable(disk, directory.resolve(FileNames.EPOCHS));
         if (lines.isEmpty()) {
             return Optional.empty();
@@ -195,14 +196,18 @@ final class LogLoader implements SegmentLoad.Sink {
         } catch (NumberFormatException | ArrayIndexOutOfBoundsException corrupt) {
             history = EpochHistory.EMPTY;
         }
-        boolean right = history.entries().size() == lines.get().size() && history.lastEpoch() >= epochs.lastEpoch();
+        boolean right = history.entries().size() == lines.get().size();
+        history = history.truncateFromStart(start).truncateFromEnd(end + 1);
+        for (EpochHistory.Entry batch : epochs.entries()) {
+            right &= history.epochAt(batch.startOffset()) == batch.epoch();
+        }
         if (!right) {
             LOG.atWarn()
                     .addKeyValue("directory", directory)
                     .log("The leader epoch checkpoint does not fit the log; it is rebuilt from the batches");
             return Optional.empty();
         }
-        return Optional.of(history.truncateFromEnd(end + 1));
+        return Optional.of(history);
     }
 
     static void writeEpochs(Disk disk, Path directory, EpochHistory epochs) throws IOException {

@@ -315,6 +315,23 @@ class SegmentedLogTest {
     }
 
     @Test
+    void anEpochCheckpointThatContradictsTheBatchesIsNotBelieved() throws IOException {
+        PartitionLog log = fresh();
+        log.appendMirrored(join(batch(0, 1, 2), batch(2, 2, 2), batch(4, 5, 2)));
+        directory.close();
+        Path checkpoint = root.resolve(NAME.toString()).resolve("leader-epoch-checkpoint");
+        Files.writeString(checkpoint, "0\n2\n1 0\n5 2\n");
+        log = reopen();
+        assertThat(log.view().epochAt(2)).isEqualTo(2);
+        assertThat(log.view().startOfEpoch(5)).hasValue(4);
+        directory.close();
+        Files.writeString(checkpoint, "0\n4\n1 0\n2 2\n5 4\n6 6\n");
+        log = reopen();
+        assertThat(log.view().lastEpoch()).as("an epoch without batches yet").isEqualTo(6);
+        directory.close();
+    }
+
+    @Test
     void aTornOrDamagedTailIsCutAfterAnUncleanStop() throws IOException {
         PartitionLog log = fresh();
         log.appendMirrored(join(batch(0, 0, 3), batch(3, 0, 3), batch(6, 0, 3)));
