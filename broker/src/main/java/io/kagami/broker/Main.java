@@ -4,7 +4,11 @@ import io.kagami.log.StorageFault;
 import io.kagami.raft.StoreFault;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.ArrayDeque;
@@ -67,14 +71,26 @@ public final class Main {
         } catch (ConfigFault | StorageFault | StoreFault e) {
             err.println("kagami: " + e.getMessage());
         } catch (FileSystemException e) {
-            err.println("kagami: " + e.getFile() + " cannot be used: "
-                    + (e.getReason() == null ? e.getClass().getSimpleName() : e.getReason()));
+            err.println("kagami: " + e.getFile() + " cannot be used: " + reason(e));
         } catch (IOException e) {
             err.println("kagami: " + e.getMessage());
         } catch (RuntimeException | Error e) {
             LOG.error("the broker cannot start", e);
         }
         return FAILED;
+    }
+
+    private static String reason(FileSystemException e) {
+        if (e instanceof FileAlreadyExistsException || e instanceof NotDirectoryException) {
+            return "it is a file, not a directory";
+        }
+        if (e instanceof NoSuchFileException) {
+            return "it does not exist and cannot be created there";
+        }
+        if (e instanceof AccessDeniedException) {
+            return "this user has no permission";
+        }
+        return e.getReason() == null ? e.getClass().getSimpleName() : e.getReason();
     }
 
     /** After a bug nothing in memory can be trusted; the logs and the metadata are recovered at the next start. */

@@ -33,6 +33,7 @@ final class Descriptions {
         }
         StringBuilder status = new StringBuilder(running.source().status());
         running.starter().notes().forEach(note -> status.append("; ").append(note));
+        running.discovery().notes().forEach(note -> status.append("; ").append(note));
         return new MirrorDescription(
                 mirror.name(),
                 (short) 0,

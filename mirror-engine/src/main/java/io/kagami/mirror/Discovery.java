@@ -21,6 +21,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
 import org.apache.kafka.common.protocol.Errors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -33,6 +36,8 @@ final class Discovery {
     /** Time between the two looks that must agree before a topic counts as deleted. */
     private static final long CONFIRM_MS = 5000;
 
+    private static final int NAMED_MAX = 10;
+
     private final MirrorContext mirror;
     private final SourceCluster source;
     private final Fetchers fetchers;
@@ -42,6 +47,8 @@ final class Discovery {
     private final Parts parts;
     /** Topics not (wholly) seen at the source at the last look, and when they were missed first. */
     private final Map<String, Long> missing = new HashMap<>();
+
+    private final SortedSet<String> occupied = new TreeSet<>();
 
     private Turns.Cancel timer = () -> {};
     private boolean running;
@@ -181,6 +188,7 @@ final class Discovery {
     /** True when a second look is wanted soon. */
     private boolean act(List<Finding> findings, ClusterMetadata answer, boolean informed) {
         List<String> fresh = new ArrayList<>();
+        SortedSet<String> blocked = new TreeSet<>();
         Map<String, Long> stillMissing = new HashMap<>();
         for (Finding finding : findings) {
             if (finding instanceof Finding.NewTopic found) {
@@ -209,10 +217,13 @@ final class Discovery {
                         "the topic has " + shrunk.to() + " partitions at the source and " + shrunk.from() + " here");
             } else if (finding instanceof Finding.Excluded excluded) {
                 pause(excluded);
+            } else if (finding instanceof Finding.Occupied taken) {
+                blocked.add(taken.topic());
             } else {
                 throw new AssertionError(finding);
             }
         }
+        tellOccupied(blocked);
         boolean firstTime = !missing.keySet().containsAll(stillMissing.keySet());
         missing.clear();
         missing.putAll(stillMissing);
@@ -221,6 +232,31 @@ final class Discovery {
             starter.startAll(fresh, answer, this::onCreated);
         }
         return firstTime;
+    }
+
+    /** A topic that should be mirrored and is not: said once in the log, and in every description. */
+    private void tellOccupied(SortedSet<String> now) {
+        for (String topic : now) {
+            if (!occupied.contains(topic)) {
+                LOG.atWarn()
+                        .addKeyValue("mirror", mirror.name())
+                        .addKeyValue("topic", topic)
+                        .log("A topic of the source is not mirrored: the name is taken here by a topic outside of this"
+                                + " mirror");
+            }
+        }
+        occupied.clear();
+        occupied.addAll(now);
+    }
+
+    /** Sentences on topics that match and are not mirrored, bounded. */
+    List<String> notes() {
+        if (occupied.isEmpty()) {
+            return List.of();
+        }
+        String named = occupied.stream().limit(NAMED_MAX).collect(Collectors.joining(", "));
+        String more = occupied.size() > NAMED_MAX ? " and " + (occupied.size() - NAMED_MAX) + " more" : "";
+        return List.of("not mirrored, because topics outside of this mirror have these names here: " + named + more);
     }
 
     /** Fails the partitions from {@code first} on at the second look in a row that finds them missing. */

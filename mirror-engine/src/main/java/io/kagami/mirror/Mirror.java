@@ -82,6 +82,10 @@ final class Mirror implements DataPath.Events, Alignment.Outcome, Discovery.Part
         return starter;
     }
 
+    Discovery discovery() {
+        return discovery;
+    }
+
     SourceCluster source() {
         return source;
     }

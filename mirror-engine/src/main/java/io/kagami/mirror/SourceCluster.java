@@ -1,5 +1,6 @@
 package io.kagami.mirror;
 
+import io.kagami.mirror.ports.LocalCluster.Refused;
 import io.kagami.protocol.client.ClusterClient;
 import io.kagami.protocol.client.ClusterMetadata;
 import io.kagami.protocol.client.ClusterMetadata.PartitionInfo;
@@ -14,6 +15,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.protocol.ApiMessage;
+import org.apache.kafka.common.protocol.Errors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -56,8 +58,17 @@ final class SourceCluster {
     }
 
     private void accept(ClusterMetadata answer, Consumer<ClusterMetadata> ok, Consumer<Throwable> failed) {
-        reachable();
         String id = answer.clusterId();
+        if (id != null && id.equals(mirror.cluster().clusterId())) {
+            Refused itself = new Refused(
+                    Errors.INVALID_REQUEST.code(),
+                    "the source is this very cluster (id " + id + "); a cluster cannot mirror itself: delete the mirror"
+                            + " and create it with the address of the source");
+            unreachable(itself);
+            failed.accept(itself);
+            return;
+        }
+        reachable();
         if (id != null && pinned == null) {
             // pinned before anything else is believed
             onLoop(

@@ -225,7 +225,8 @@ final class TopicStarter {
                     topic.name(),
                     Errors.INCONSISTENT_TOPIC_ID.code(),
                     "a topic of that name exists here with id " + here.topicId() + "; the source's has "
-                            + topic.topicId()));
+                            + topic.topicId() + ". To mirror that one from its start, delete the topic here first"
+                            + " (kafka-topics --delete)"));
             return;
         }
         new Takeover(topic, here, done).begin();

@@ -1,6 +1,7 @@
 package io.kagami.mirror;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.kagami.mirror.SimSource.Log;
 import io.kagami.mirror.core.Desired;
@@ -316,6 +317,19 @@ class MirrorSimulationTest {
             assertThat(state.retryAttempt()).isEqualTo(-1);
             assertThat(state.errorMessage()).contains("another-cluster").contains(SimSource.CLUSTER_ID);
         });
+    }
+
+    @Test
+    void aMirrorOfTheClusterItselfIsRefusedAndTakesNoTopic() {
+        World world = new World(9);
+        world.source.create("t0", 1);
+        world.source.clusterId = world.broker.clusterId();
+        world.startMirror();
+        CompletableFuture<List<TopicResult>> started = world.start("t0");
+        world.run(10_000);
+        assertThat(started).isCompletedExceptionally();
+        assertThatThrownBy(started::join).hasMessageContaining("this very cluster");
+        assertThat(world.broker.topic("t0")).isEmpty();
     }
 
     @Test

@@ -1,5 +1,6 @@
 package io.kagami.broker.metrics;
 
+import io.kagami.broker.net.BindFailure;
 import io.kagami.protocol.Transports;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.Unpooled;
@@ -78,8 +79,7 @@ public final class ScrapeServer implements AutoCloseable {
                 .awaitUninterruptibly();
         if (!bound.isSuccess()) {
             throw new IOException(
-                    "metrics.listener cannot listen on " + host + ":" + port + ": "
-                            + bound.cause().getMessage(),
+                    "metrics.listener cannot listen on " + host + ":" + port + ": " + BindFailure.text(bound.cause()),
                     bound.cause());
         }
         listener = bound.channel();

@@ -79,7 +79,7 @@ public final class SocketServer implements AutoCloseable {
         if (!bound.isSuccess()) {
             throw new IOException(
                     "listener " + listener + " cannot listen on " + (host.isEmpty() ? "*" : host) + ":" + port + ": "
-                            + bound.cause().getMessage(),
+                            + BindFailure.text(bound.cause()),
                     bound.cause());
         }
         listeners.put(listener, bound.channel());

@@ -5,6 +5,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.kafka.common.Uuid;
 
 /** What a refresh of the source's metadata asks of us. */
@@ -35,10 +36,13 @@ public final class MetadataDiff {
 
         /** A changed exclude list matches it now: it is paused, never made writable. */
         record Excluded(String topic, String pattern) implements Finding {}
+
+        /** Matches the selection, but the name is taken here by a topic that this mirror does not own. */
+        record Occupied(String topic) implements Finding {}
     }
 
     /**
-     * @param topics topics of this mirror that are not stopped
+     * @param topics topics of this mirror, stopped ones too
      * @param taken names of all local topics, in this mirror or not
      * @param source described topics by name
      * @param unreadable topics whose description failed for a reason other than absence: nothing is concluded of them
@@ -60,10 +64,13 @@ public final class MetadataDiff {
             compareOne(local, source.get(local.name()), excluded, findings);
         }
         if (discovery != null) {
+            Set<String> own = topics.stream().map(Local::name).collect(Collectors.toSet());
             for (Source topic : source.values()) {
-                if (!taken.contains(topic.name()) && discovery.matches(topic.name())) {
-                    findings.add(new Finding.NewTopic(topic.name()));
+                if (own.contains(topic.name()) || !discovery.matches(topic.name())) {
+                    continue;
                 }
+                boolean free = !taken.contains(topic.name());
+                findings.add(free ? new Finding.NewTopic(topic.name()) : new Finding.Occupied(topic.name()));
             }
         }
         return findings;

@@ -220,6 +220,7 @@ class DecisionTablesTest {
                         new Finding.Missing("gone"),
                         new Finding.Recreated("again", a, b),
                         new Finding.Excluded("secret", "secret"),
+                        new Finding.Occupied("taken"),
                         new Finding.NewTopic("new-1"));
     }
 
