@@ -18,13 +18,24 @@ import java.util.TreeMap;
  */
 public final class MirrorProgress {
     private static final int TOPICS_SHOWN_MAX = 24;
+    private static final String STOPPED = "STOPPED";
+    private static final String NOT_APPLICABLE = "-";
     private static final int BAR_WIDTH = 24;
     /** Descriptions that a rate is averaged over. */
     private static final int WINDOW = 8;
 
     private record Sample(long nowMs, Map<String, Long> bytesOfTopic) {}
 
-    private record Line(String key, int partitions, double fraction, long source, long lag, long bytes, String state) {}
+    /** @param stopped whether all of it is: an ordinary topic now, with nothing to be behind of */
+    private record Line(
+            String key,
+            int partitions,
+            double fraction,
+            long records,
+            long lag,
+            long bytes,
+            String state,
+            boolean stopped) {}
 
     private final boolean unicode;
     private final Deque<Sample> samples = new ArrayDeque<>();
@@ -44,14 +55,18 @@ public final class MirrorProgress {
         }
     }
 
-    /** Records behind over all partitions; -1 when one of them is unknown or there are none. */
+    /** Records behind over all partitions that are not stopped; -1 when one of them is unknown or there are none. */
     public long lag() {
-        return sum(topics().stream().map(Line::lag).toList());
+        return sum(mirrored().stream().map(Line::lag).toList());
     }
 
     /** Bytes appended by mirrors since the server started; -1 when unknown. */
     public long bytes() {
-        return sum(topics().stream().map(Line::bytes).toList());
+        // what is stopped may no longer be counted by anyone
+        return sum(topics().stream()
+                .filter(line -> !line.stopped() || line.bytes() >= 0)
+                .map(Line::bytes)
+                .toList());
     }
 
     public int partitions() {
@@ -68,7 +83,7 @@ public final class MirrorProgress {
 
     /** Bytes a second over all topics, or -1 before two descriptions have been seen. */
     public double rate() {
-        List<Line> lines = topics();
+        List<Line> lines = mirrored();
         double total = 0;
         for (Line line : lines) {
             double rate = rate(line.key());
@@ -95,15 +110,15 @@ public final class MirrorProgress {
             table.row(
                     line.key(),
                     line.partitions(),
-                    Bar.of(line.fraction(), BAR_WIDTH, unicode),
-                    Numbers.count(line.source()),
-                    Numbers.count(line.lag()),
-                    Numbers.rate(rate(line.key())),
+                    line.stopped() ? NOT_APPLICABLE : Bar.of(line.fraction(), BAR_WIDTH, unicode),
+                    Numbers.count(line.records()),
+                    line.stopped() ? NOT_APPLICABLE : Numbers.count(line.lag()),
+                    line.stopped() ? NOT_APPLICABLE : Numbers.rate(rate(line.key())),
                     line.state());
         }
         List<String> text = new ArrayList<>(table.lines());
         if (lines.size() > shown.size()) {
-            text.add("... and " + (lines.size() - shown.size()) + " more topics");
+            text.add("... and " + Numbers.of(lines.size() - shown.size(), "more topic"));
         }
         text.add(summary());
         return text;
@@ -112,15 +127,21 @@ public final class MirrorProgress {
     /** One line for logs and for output that is no terminal. */
     public String summary() {
         int failed = failed();
+        int topics = topics().size();
+        boolean stopped = topics > 0 && mirrored().isEmpty();
         return String.format(
                 Locale.ROOT,
-                "%d topics, %d partitions, lag %s, %s mirrored, %s%s",
-                topics().size(),
-                partitions(),
-                Numbers.count(lag()),
+                "%s, %s, lag %s, %s mirrored, %s%s",
+                Numbers.of(topics, "topic"),
+                Numbers.of(partitions(), "partition"),
+                stopped ? NOT_APPLICABLE : Numbers.count(lag()),
                 Numbers.bytes(bytes()),
-                Numbers.rate(rate()),
-                failed == 0 ? "" : ", " + failed + " partitions FAILED");
+                stopped ? NOT_APPLICABLE : Numbers.rate(rate()),
+                failed == 0 ? "" : ", " + Numbers.of(failed, "partition") + " FAILED");
+    }
+
+    private List<Line> mirrored() {
+        return topics().stream().filter(line -> !line.stopped()).toList();
     }
 
     private List<Line> topics() {
@@ -140,7 +161,20 @@ public final class MirrorProgress {
         List<Long> bytes = new ArrayList<>();
         List<Long> wanted = new ArrayList<>();
         long done = 0;
+        int stopped = 0;
         for (MirrorPartitionDescription p : partitions) {
+            if (p.state().equals(STOPPED)) {
+                long records = p.destinationOffset() < 0
+                        ? -1
+                        : p.destinationOffset() - Math.max(0, p.destinationStartOffset());
+                wanted.add(records);
+                done += Math.max(0, records);
+                stopped++;
+                if (p.mirroredBytes() >= 0) {
+                    bytes.add(p.mirroredBytes());
+                }
+                continue;
+            }
             lags.add(p.lag());
             bytes.add(p.mirroredBytes());
             long start = Math.max(0, p.sourceStartOffset());
@@ -152,7 +186,9 @@ public final class MirrorProgress {
         double fraction = all < 0 || lag < 0 ? -1 : all == 0 ? 1 : Math.min(1, (double) done / all);
         // rounding or a start offset that moves must not claim completion while records are missing
         double honest = lag > 0 ? Math.min(fraction, 0.999) : fraction;
-        return new Line(name, partitions.size(), honest, all, lag, sum(bytes), state(partitions));
+        boolean allStopped = stopped > 0 && stopped == partitions.size();
+        return new Line(
+                name, partitions.size(), allStopped ? 1 : honest, all, lag, sum(bytes), state(partitions), allStopped);
     }
 
     /** The state of all, or the number of partitions in each. */
@@ -160,7 +196,9 @@ public final class MirrorProgress {
         Map<String, Integer> counts = new TreeMap<>();
         partitions.forEach(p -> counts.merge(p.state(), 1, Integer::sum));
         if (counts.size() <= 1) {
-            return counts.isEmpty() ? "-" : counts.keySet().iterator().next();
+            return counts.isEmpty()
+                    ? Numbers.UNKNOWN
+                    : counts.keySet().iterator().next();
         }
         StringBuilder text = new StringBuilder();
         counts.forEach((state, count) ->

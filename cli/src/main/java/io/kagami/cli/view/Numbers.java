@@ -4,7 +4,9 @@ import java.util.Locale;
 
 /** Numbers as people read them; what is unknown (below zero) is a question mark, never a zero. */
 public final class Numbers {
-    private static final String UNKNOWN = "?";
+    /** What stands for a value that is not known. */
+    public static final String UNKNOWN = "?";
+
     private static final String[] UNITS = {"B", "KiB", "MiB", "GiB", "TiB"};
 
     private Numbers() {}
@@ -34,6 +36,11 @@ public final class Numbers {
     /** A rate in MB/s (10^6 bytes), or a question mark. */
     public static String rate(double bytesPerSecond) {
         return bytesPerSecond < 0 ? UNKNOWN : String.format(Locale.ROOT, "%.1f MB/s", bytesPerSecond / 1_000_000);
+    }
+
+    /** Such as "1 topic" and "2 topics". */
+    public static String of(long number, String noun) {
+        return number + " " + noun + (number == 1 ? "" : "s");
     }
 
     public static String seconds(long millis) {

@@ -100,7 +100,7 @@ class ViewTest {
         progress.onDescribed(List.of(mirror("m", topic("orders", at(0, 1_000, 750, 3_000_000)))), 11_000);
         assertThat(progress.panel().get(1)).contains("75%", "250", "2.0 MB/s");
         assertThat(progress.lag()).isEqualTo(250);
-        assertThat(progress.summary()).isEqualTo("1 topics, 1 partitions, lag 250, 2.9 MiB mirrored, 2.0 MB/s");
+        assertThat(progress.summary()).isEqualTo("1 topic, 1 partition, lag 250, 2.9 MiB mirrored, 2.0 MB/s");
     }
 
     @Test
@@ -113,6 +113,20 @@ class ViewTest {
         assertThat(progress.panel().get(1)).contains("?").doesNotContain("100%");
         progress.onDescribed(List.of(), 0);
         assertThat(progress.lag()).isEqualTo(-1);
+    }
+
+    @Test
+    void stoppedTopicsShowTheirRecordsAndMakeNoLagUnknown() {
+        MirrorProgress progress = new MirrorProgress(true);
+        MirrorTopicDescription stopped = topic("old", in("STOPPED", -1, 1_700, -1));
+        MirrorTopicDescription failed = topic("odd", in("FAILED", 20, 10, 10));
+        progress.onDescribed(List.of(mirror("m", topic("new", at(0, 10, 5, 7)), failed, stopped)), 0);
+        assertThat(progress.lag()).isEqualTo(15);
+        assertThat(progress.panel().get(3)).contains("1,700", "STOPPED").doesNotContain("?", "%");
+        assertThat(progress.summary())
+                .isEqualTo("3 topics, 3 partitions, lag 15, 14 B mirrored, ?, 1 partition FAILED");
+        progress.onDescribed(List.of(mirror("m", stopped)), 0);
+        assertThat(progress.summary()).startsWith("1 topic, 1 partition, lag -, ");
     }
 
     @Test
@@ -153,6 +167,11 @@ class ViewTest {
 
     private static MirrorTopicDescription topic(String name, MirrorPartitionDescription... partitions) {
         return new MirrorTopicDescription(name, Uuid.ZERO_UUID, "MIRRORING", Arrays.asList(partitions));
+    }
+
+    private static MirrorPartitionDescription in(String state, long source, long destination, long lag) {
+        long bytes = source < 0 ? -1 : 7;
+        return new MirrorPartitionDescription(0, state, 0, source, 0, destination, lag, -1, -1, 1, bytes, 0, null);
     }
 
     private static MirrorPartitionDescription at(int partition, long source, long destination, long bytes) {
