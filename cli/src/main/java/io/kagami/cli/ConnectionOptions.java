@@ -42,7 +42,7 @@ final class ConnectionOptions {
     Wire connect(Clusters clusters) {
         ClientOptions options = options();
         try {
-            return new Wire(clusters.client(options), options);
+            return new Wire(clusters.client(options), options, "--bootstrap-server");
         } catch (IllegalArgumentException e) {
             throw new ParameterException(spec.commandLine(), "--bootstrap-server: " + e.getMessage(), e);
         }
@@ -105,8 +105,7 @@ final class ConnectionOptions {
         try (Reader reader = Files.newBufferedReader(file)) {
             properties.load(reader);
         } catch (IOException e) {
-            throw new Refused(
-                    "Cannot read " + file + ": " + (Files.exists(file) ? e.getMessage() : "there is no such file"), e);
+            throw new Refused("Cannot read " + file + ": " + FileReason.of(e), e);
         } catch (IllegalArgumentException e) {
             throw new Refused(file + " is no properties file: it has a malformed \\u sequence", e);
         }

@@ -11,7 +11,10 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
 
 /** {@code kagami demo}: prepares a directory, runs the demo, stays up until Ctrl-C. */
 @Command(
@@ -44,6 +47,9 @@ final class DemoCommand implements Callable<Integer> {
     @Option(names = "--keep", description = "Keep data and logs.")
     private boolean keep;
 
+    @Spec
+    private CommandSpec spec;
+
     private final Screen screen;
 
     DemoCommand(Screen screen) {
@@ -51,7 +57,8 @@ final class DemoCommand implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() throws IOException {
+    public Integer call() {
+        checkSource();
         String home = System.getProperty("kagami.home");
         if (home == null) {
             throw new DemoFailed("The demo is started by bin/kagami, which knows where the server is");
@@ -93,7 +100,27 @@ final class DemoCommand implements Callable<Integer> {
         }
     }
 
-    private Path directory() throws IOException {
+    private void checkSource() {
+        if (source == null) {
+            return;
+        }
+        try {
+            Demo.checkAddress(source);
+        } catch (IllegalArgumentException e) {
+            throw new ParameterException(spec.commandLine(), "--source: " + e.getMessage(), e);
+        }
+    }
+
+    private Path directory() {
+        try {
+            return newDirectory();
+        } catch (IOException e) {
+            String which = dir == null ? "a temporary directory" : "directory " + dir;
+            throw new DemoFailed("cannot create " + which + ": " + FileReason.of(e), e);
+        }
+    }
+
+    private Path newDirectory() throws IOException {
         if (dir == null) {
             return Files.createTempDirectory("kagami-demo-");
         }
@@ -148,15 +175,22 @@ final class DemoCommand implements Callable<Integer> {
             }
             demo.close();
             try {
-                if (keep || !well) {
+                if (keep || !(well || empty(data))) {
                     screen.out().println("Data and logs are in " + data);
                 } else {
                     Demo.clean(data);
                 }
             } catch (IOException e) {
-                screen.err().println("kagami: cannot remove " + data + ": " + e.getMessage());
+                screen.err().println("kagami: cannot remove " + data + ": " + FileReason.of(e));
             }
             screen.out().flush();
+        }
+
+        /** Whether it failed before there was anything to keep. */
+        private static boolean empty(Path data) throws IOException {
+            try (Stream<Path> files = Files.list(data)) {
+                return files.findAny().isEmpty();
+            }
         }
     }
 }

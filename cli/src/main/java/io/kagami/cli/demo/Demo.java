@@ -157,7 +157,7 @@ public final class Demo implements AutoCloseable {
     }
 
     private void mirror(String source, List<String> topics) {
-        steps.begin("mirroring " + topics.size() + " topics");
+        steps.begin("mirroring " + Numbers.of(topics.size(), "topic"));
         try (Wire wire = connect(kagami.bootstrap())) {
             MirrorRun run = new MirrorRun(wire, MIRROR, screen, steps);
             run.start(source);
@@ -170,8 +170,8 @@ public final class Demo implements AutoCloseable {
                                 + ChildJvm.tail(kagami.log(), 15),
                         e);
             }
-            steps.done("mirrored " + topics.size() + " topics, " + partitions + " partitions, "
-                    + Numbers.bytes(run.bytes()) + ": lag 0 everywhere");
+            steps.done("mirrored " + Numbers.of(topics.size(), "topic") + ", " + Numbers.of(partitions, "partition")
+                    + ", " + Numbers.bytes(run.bytes()) + ": lag 0 everywhere");
         }
     }
 
@@ -248,16 +248,37 @@ public final class Demo implements AutoCloseable {
         steps.print("");
     }
 
-    private Wire connect(String bootstrap) {
-        ClientOptions options = new ClientOptions(
+    /**
+     * Connects to nothing yet.
+     *
+     * @throws IllegalArgumentException when it is no list of host:port
+     */
+    public static void checkAddress(String bootstrap) {
+        EventLoopGroup group = Transports.newGroup(1, "demo-check");
+        try {
+            new NettyClusterClient(options(bootstrap), group).close();
+        } finally {
+            group.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+        }
+    }
+
+    private static ClientOptions options(String bootstrap) {
+        return new ClientOptions(
                 List.of(bootstrap.split(",")),
                 "kagami-demo",
                 Duration.ofSeconds(30),
                 Duration.ofSeconds(10),
                 -1,
                 FRAME_BYTES_MAX);
+    }
+
+    private Wire connect(String bootstrap) {
+        ClientOptions options = options(bootstrap);
         try {
-            return new Wire(new NettyClusterClient(options, group), options);
+            return new Wire(
+                    new NettyClusterClient(options, group),
+                    options,
+                    bootstrap.equals(plan.source()) ? "--source" : null);
         } catch (IllegalArgumentException e) {
             throw new DemoFailed("--source: " + e.getMessage(), e);
         }

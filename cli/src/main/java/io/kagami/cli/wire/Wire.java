@@ -32,12 +32,18 @@ public final class Wire implements AutoCloseable {
 
     private final ClusterClient client;
     private final String address;
+    private final String option;
     private final long waitMs;
     private final Map<Integer, Connection> connections = new HashMap<>();
 
-    /** Takes the client over: closing the wire closes it. */
-    public Wire(ClusterClient client, ClientOptions options) {
+    /**
+     * Takes the client over: closing the wire closes it.
+     *
+     * @param option the option that the address was given by, named when nobody answers there; null when the user gave none
+     */
+    public Wire(ClusterClient client, ClientOptions options, String option) {
         this.client = client;
+        this.option = option;
         this.address = String.join(",", options.bootstrapServers());
         // the client's own time limits come first and say more; this is only the last line
         this.waitMs =
@@ -47,6 +53,7 @@ public final class Wire implements AutoCloseable {
     /** Wraps a client that stays the caller's: end with {@link #disconnect()}, not with close. */
     public Wire(ClusterClient client, String address, Duration patience) {
         this.client = client;
+        this.option = null;
         this.address = address;
         this.waitMs = patience.toMillis();
     }
@@ -156,8 +163,8 @@ public final class Wire implements AutoCloseable {
         } catch (ExecutionException e) {
             Throwable cause = e.getCause();
             String reason = cause.getMessage() == null ? cause.toString() : cause.getMessage();
-            String hint = cause instanceof ConnectionClosed
-                    ? ". Is a server running there? --bootstrap-server HOST:PORT names another."
+            String hint = cause instanceof ConnectionClosed && option != null
+                    ? ". Is a server running there? " + option + " HOST:PORT names another."
                     : "";
             throw new Refused("No answer from the cluster at " + address + ": " + reason + hint, cause);
         } catch (TimeoutException e) {

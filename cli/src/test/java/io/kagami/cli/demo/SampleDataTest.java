@@ -31,7 +31,7 @@ class SampleDataTest {
         kafka = ForkedKafka.start(new ForkedKafka.Options(Demo.SOURCE_VERSION, 1, dir, Demo.SOURCE_PROPS, "512m"));
         ClientOptions options = new ClientOptions(
                 List.of(kafka.bootstrap()), "test", Duration.ofSeconds(30), Duration.ofSeconds(10), -1, 1 << 28);
-        wire = new Wire(new NettyClusterClient(options, GROUP), options);
+        wire = new Wire(new NettyClusterClient(options, GROUP), options, null);
         new SampleData(new SourceWriter(wire), (topic, done) -> {}).write();
     }
 
