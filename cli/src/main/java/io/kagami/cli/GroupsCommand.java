@@ -106,7 +106,7 @@ final class GroupsCommand implements Callable<Integer> {
             groups.forEach(group -> table.row(
                     group.group(),
                     group.protocolType().isEmpty() ? "-" : group.protocolType(),
-                    group.state() == null ? "-" : group.state(),
+                    group.state() == null ? Numbers.UNKNOWN : group.state(),
                     group.coordinator()));
             table.lines().forEach(screen.out()::println);
         }

@@ -24,19 +24,44 @@ final class MirrorRows {
     private MirrorRows() {}
 
     /**
-     * Rows in order of mirror, topic and partition.
+     * The same mirrors with only the wanted topics and partitions; a topic without any is left out.
      *
      * @param failedOnly only what is in the state FAILED
      */
-    static List<Row> rows(List<MirrorDescription> mirrors, Predicate<String> topics, boolean failedOnly) {
+    static List<MirrorDescription> only(List<MirrorDescription> mirrors, Predicate<String> wanted, boolean failedOnly) {
+        return mirrors.stream()
+                .map(mirror -> new MirrorDescription(
+                        mirror.mirror(),
+                        mirror.errorCode(),
+                        mirror.errorMessage(),
+                        mirror.sourceClusterId(),
+                        mirror.sourceBootstrapServers(),
+                        mirror.sourceStatus(),
+                        mirror.topics().stream()
+                                .filter(topic -> wanted.test(topic.topic()))
+                                .map(topic -> failedOnly ? failedOf(topic) : topic)
+                                .filter(topic ->
+                                        !failedOnly || !topic.partitions().isEmpty())
+                                .toList()))
+                .toList();
+    }
+
+    private static MirrorTopicDescription failedOf(MirrorTopicDescription topic) {
+        return new MirrorTopicDescription(
+                topic.topic(),
+                topic.topicId(),
+                topic.desiredState(),
+                topic.partitions().stream()
+                        .filter(p -> p.state().equals(FAILED))
+                        .toList());
+    }
+
+    /** Rows in order of mirror, topic and partition. */
+    static List<Row> rows(List<MirrorDescription> mirrors) {
         List<Row> rows = new ArrayList<>();
         for (MirrorDescription mirror : mirrors) {
             for (MirrorTopicDescription topic : mirror.topics()) {
-                if (topics.test(topic.topic())) {
-                    topic.partitions().stream()
-                            .filter(p -> !failedOnly || p.state().equals(FAILED))
-                            .forEach(p -> rows.add(new Row(mirror.mirror(), topic.topic(), p)));
-                }
+                topic.partitions().forEach(p -> rows.add(new Row(mirror.mirror(), topic.topic(), p)));
             }
         }
         rows.sort(Comparator.comparing(Row::mirror).thenComparing(Row::topic).thenComparing(row -> row.partition()
@@ -50,8 +75,8 @@ final class MirrorRows {
             table.row(
                     mirror.mirror(),
                     mirror.topics(),
-                    orDash(mirror.sourceClusterId()),
-                    orDash(mirror.sourceBootstrapServers()));
+                    orUnknown(mirror.sourceClusterId()),
+                    orUnknown(mirror.sourceBootstrapServers()));
         }
         return table;
     }
@@ -76,7 +101,13 @@ final class MirrorRows {
         Table table = new Table("MIRROR", "TOPIC", "PARTITION", "STATE", "RETRY", "ERROR");
         for (Row row : rows) {
             MirrorPartitionDescription p = row.partition();
-            table.row(row.mirror(), row.topic(), p.partition(), p.state(), retry(p), orDash(oneLine(p.errorMessage())));
+            table.row(
+                    row.mirror(),
+                    row.topic(),
+                    p.partition(),
+                    p.state(),
+                    retry(p),
+                    orUnknown(oneLine(p.errorMessage())));
         }
         return table;
     }
@@ -142,7 +173,7 @@ final class MirrorRows {
         return text == null ? null : text.replaceAll("\\s*\\R\\s*", " ");
     }
 
-    private static String orDash(String text) {
-        return text == null || text.isEmpty() ? "-" : text;
+    private static String orUnknown(String text) {
+        return text == null || text.isEmpty() ? Numbers.UNKNOWN : text;
     }
 }

@@ -1,9 +1,11 @@
 package io.kagami.cli;
 
 import io.kagami.cli.view.Json;
+import io.kagami.cli.view.Numbers;
 import io.kagami.cli.view.Screen;
 import io.kagami.cli.wire.Refused;
 import io.kagami.cli.wire.Wire;
+import io.kagami.protocol.MirrorError;
 import io.kagami.protocol.MirrorMessages.Body;
 import io.kagami.protocol.MirrorMessages.CreateClusterMirrorRequest;
 import io.kagami.protocol.MirrorMessages.DeleteClusterMirrorRequest;
@@ -12,6 +14,7 @@ import io.kagami.protocol.MirrorMessages.DescribeClusterMirrorsResponse;
 import io.kagami.protocol.MirrorMessages.ListClusterMirrorsRequest;
 import io.kagami.protocol.MirrorMessages.ListClusterMirrorsResponse;
 import io.kagami.protocol.MirrorMessages.MirrorDescription;
+import io.kagami.protocol.MirrorMessages.MirrorListing;
 import io.kagami.protocol.MirrorMessages.MirrorResponse;
 import io.kagami.protocol.MirrorMessages.MirrorTopicsRequest;
 import io.kagami.protocol.MirrorMessages.TopicResult;
@@ -20,6 +23,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.function.Predicate;
@@ -53,7 +57,10 @@ final class MirrorsCommand implements Callable<Integer> {
     private Action action;
 
     private static final class Action {
-        @Option(names = "--create", description = "Create a mirror; it copies nothing before --start.")
+        @Option(
+                names = "--create",
+                description = "Create a mirror. With topics.include in its configuration matching topics start by"
+                        + " themselves; else nothing is copied before --start.")
         boolean create;
 
         @Option(names = "--start", description = "Start mirroring topics.")
@@ -147,16 +154,18 @@ final class MirrorsCommand implements Callable<Integer> {
                     "--recover is not in this version. A failed partition is retried by itself as long as a retry"
                             + " can help; the others keep their data and their reason (--describe --failed).");
         }
+        Map<String, String> configs = action.create ? configs() : Map.of();
+        Predicate<String> shown = action.describe || watchSeconds != null ? topicFilter() : topic -> true;
         try (Wire wire = connection.connect(clusters)) {
             if (action.list) {
                 return list(wire);
             }
             if (action.describe) {
-                return describe(wire);
+                return describe(wire, shown);
             }
-            int code = change(wire);
+            int code = change(wire, configs);
             if (code == Shell.DONE && watchSeconds != null) {
-                new Watch(screen, wire, watchSeconds).until(mirrorNames(), () -> false);
+                watch(wire, shown);
             }
             return code;
         }
@@ -195,23 +204,34 @@ final class MirrorsCommand implements Callable<Integer> {
         ListClusterMirrorsResponse answer = wire.mirrors(
                 PrivateApi.LIST_CLUSTER_MIRRORS, new ListClusterMirrorsRequest(), ListClusterMirrorsResponse.class);
         wire.check(answer.errorCode(), answer.errorMessage(), "Cannot list the mirrors");
+        List<MirrorListing> mirrors = answer.mirrors().stream()
+                .filter(listing -> mirror == null || listing.mirror().equals(mirror))
+                .toList();
+        if (mirror != null && mirrors.isEmpty()) {
+            wire.check(MirrorError.UNKNOWN_CLUSTER_MIRROR.code(), null, "Cannot list mirror " + mirror);
+        }
         if (json) {
-            print(List.of(Json.write(MirrorRows.listJson(answer.mirrors()))));
-        } else if (answer.mirrors().isEmpty()) {
+            print(List.of(Json.write(MirrorRows.listJson(mirrors))));
+        } else if (mirrors.isEmpty()) {
             screen.err().println("No mirrors at " + wire.address() + ".");
         } else {
-            print(MirrorRows.list(answer.mirrors()).lines());
+            print(MirrorRows.list(mirrors).lines());
         }
         return Shell.DONE;
     }
 
-    private int describe(Wire wire) {
+    private void watch(Wire wire, Predicate<String> shown) {
+        new Watch(screen, wire, watchSeconds)
+                .until(mirrorNames(), mirrors -> MirrorRows.only(mirrors, shown, failed), () -> false);
+    }
+
+    private int describe(Wire wire, Predicate<String> shown) {
         if (watchSeconds != null) {
-            new Watch(screen, wire, watchSeconds).until(mirrorNames(), () -> false);
+            watch(wire, shown);
             return Shell.DONE;
         }
         List<MirrorDescription> mirrors = described(wire, mirrorNames());
-        List<MirrorRows.Row> rows = MirrorRows.rows(mirrors, topicFilter(), failed);
+        List<MirrorRows.Row> rows = MirrorRows.rows(MirrorRows.only(mirrors, shown, failed));
         if (json) {
             print(List.of(Json.write(MirrorRows.describeJson(mirrors, rows))));
             return Shell.DONE;
@@ -244,13 +264,10 @@ final class MirrorsCommand implements Callable<Integer> {
         return answer.mirrors();
     }
 
-    private int change(Wire wire) {
+    private int change(Wire wire, Map<String, String> configs) {
         if (action.create) {
             return result(
-                    wire,
-                    PrivateApi.CREATE_CLUSTER_MIRROR,
-                    new CreateClusterMirrorRequest(mirror, configs()),
-                    "Created");
+                    wire, PrivateApi.CREATE_CLUSTER_MIRROR, new CreateClusterMirrorRequest(mirror, configs), "Created");
         }
         if (action.delete) {
             return result(wire, PrivateApi.DELETE_CLUSTER_MIRROR, new DeleteClusterMirrorRequest(mirror), "Deleted");
@@ -292,8 +309,12 @@ final class MirrorsCommand implements Callable<Integer> {
                     .println("kagami: topic " + topic.topic() + ": "
                             + Wire.sentence(topic.errorCode(), topic.errorMessage()));
         }
-        if (!json) {
+        if (!json && (!done.isEmpty() || action.create || action.delete)) {
             screen.out().println(sentence(did, done));
+        } else if (!json && refused.isEmpty()) {
+            screen.err()
+                    .println("No topic matches; none was " + did.toLowerCase(Locale.ROOT) + " in mirror " + mirror
+                            + ".");
         }
         return ok ? Shell.DONE : Shell.FAILED;
     }
@@ -302,8 +323,7 @@ final class MirrorsCommand implements Callable<Integer> {
         if (action.create || action.delete) {
             return did + " mirror " + mirror + ".";
         }
-        String names = done.isEmpty() ? "." : ": " + String.join(", ", done);
-        return did + " " + done.size() + (done.size() == 1 ? " topic" : " topics") + " in mirror " + mirror + names;
+        return did + " " + Numbers.of(done.size(), "topic") + " in mirror " + mirror + ": " + String.join(", ", done);
     }
 
     private Map<String, Object> resultJson(MirrorResponse answer, boolean ok) {
@@ -328,10 +348,10 @@ final class MirrorsCommand implements Callable<Integer> {
     private Map<String, String> configs() {
         Map<String, String> configs = ConnectionOptions.read(mirrorConfig);
         if (source != null) {
-            String inFile = configs.put(BOOTSTRAP, source);
             require(
-                    inFile == null || inFile.equals(source),
-                    "--source and " + BOOTSTRAP + " in " + mirrorConfig + " differ; give one of them");
+                    configs.put(BOOTSTRAP, source) == null,
+                    "--source and " + BOOTSTRAP + " in --mirror-config " + mirrorConfig
+                            + " both name the source; give one of them");
         }
         if (!configs.containsKey(BOOTSTRAP)) {
             throw new Refused(mirrorConfig + " does not name the source: " + BOOTSTRAP + " is missing");

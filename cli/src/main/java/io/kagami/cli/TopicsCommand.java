@@ -152,7 +152,7 @@ final class TopicsCommand implements Callable<Integer> {
                     row.partition.leader() < 0 ? "none" : row.partition.leader(),
                     Numbers.plain(row.start),
                     Numbers.plain(row.end),
-                    row.bytes < 0 ? "-" : Long.toString(row.bytes),
+                    Numbers.plain(row.bytes),
                     orDash(row.mirror),
                     orDash(row.state));
         }
@@ -163,11 +163,7 @@ final class TopicsCommand implements Callable<Integer> {
         Table table = new Table("TOPIC", "PARTITIONS", "RECORDS", "BYTES", "MIRROR");
         byTopic(rows)
                 .forEach((name, of) -> table.row(
-                        name,
-                        of.size(),
-                        Numbers.plain(spans(of)),
-                        bytes(of) < 0 ? "-" : Long.toString(bytes(of)),
-                        orDash(of.get(0).mirror)));
+                        name, of.size(), Numbers.plain(spans(of)), Numbers.plain(bytes(of)), orDash(of.get(0).mirror)));
         return table;
     }
 

@@ -5,12 +5,14 @@ import io.kagami.cli.view.MirrorProgress;
 import io.kagami.cli.view.Screen;
 import io.kagami.cli.wire.Refused;
 import io.kagami.cli.wire.Wire;
+import io.kagami.protocol.MirrorMessages.MirrorDescription;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.function.UnaryOperator;
 
 /** Describes mirrors again and again and shows how far they are: a live panel on a terminal, else one line each time. */
 final class Watch {
@@ -26,15 +28,20 @@ final class Watch {
         this.progress = new MirrorProgress(screen.unicode());
     }
 
-    /** Returns when the condition holds after a round, or when the thread is interrupted. The first round must succeed. */
-    void until(List<String> mirrors, BooleanSupplier enough) {
+    /**
+     * Returns when the condition holds after a round, or when the thread is interrupted. The first round must succeed.
+     *
+     * @param mirrors names, empty for all
+     * @param wanted what of the descriptions is shown and summed up
+     */
+    void until(List<String> mirrors, UnaryOperator<List<MirrorDescription>> wanted, BooleanSupplier enough) {
         LivePanel panel = new LivePanel(screen);
         InstantSource clock = InstantSource.system();
         boolean first = true;
         do {
             List<String> lines = new ArrayList<>();
             try {
-                progress.onDescribed(MirrorsCommand.described(wire, mirrors), clock.millis());
+                progress.onDescribed(wanted.apply(MirrorsCommand.described(wire, mirrors)), clock.millis());
                 lines.addAll(screen.live() ? progress.panel() : List.of(progress.summary()));
             } catch (Refused e) {
                 if (first) {

@@ -23,6 +23,7 @@ import org.apache.kafka.common.Uuid;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class MirrorsCommandTest {
@@ -52,6 +53,9 @@ class MirrorsCommandTest {
                 "mirrors --describe --watch --json",
                 "mirrors --nonsense",
                 "mirrors --describe --topics [",
+                "mirrors --describe --watch --topics [",
+                "demo --source nonsense",
+                "demo --source host:99999",
                 "topics --list --describe",
                 "groups --nonsense",
                 "server",
@@ -186,7 +190,7 @@ class MirrorsCommandTest {
                         """
                         MIRROR  TOPICS  SOURCE-CLUSTER-ID  SOURCE-BOOTSTRAP-SERVER
                         a-to-b      12  gx7qT1             k1:9092,k2:9092
-                        c            0  -                  k3:9092
+                        c            0  ?                  k3:9092
                         """);
         assertThat(shell.run("mirrors", "--list", "--json")).isZero();
         assertThat(shell.out())
@@ -207,6 +211,79 @@ class MirrorsCommandTest {
                           }
                         ]
                         """);
+    }
+
+    @Test
+    void listShowsTheNamedMirrorAlone() {
+        shell.cluster.answers.put(
+                PrivateApi.LIST_CLUSTER_MIRRORS,
+                new ListClusterMirrorsResponse(
+                        (short) 0,
+                        null,
+                        List.of(new MirrorListing("a", 1, "x", "k1:9092"), new MirrorListing("b", 2, "y", "k2:9092"))));
+        assertThat(shell.run("mirrors", "--list", "--mirror", "b")).isZero();
+        assertThat(shell.out()).contains("k2:9092").doesNotContain("k1:9092");
+        assertThat(shell.run("mirrors", "--list", "--mirror", "c")).isEqualTo(1);
+        assertThat(shell.out()).isEmpty();
+        assertThat(shell.err()).contains("mirror c", "UNKNOWN_CLUSTER_MIRROR");
+    }
+
+    @Test
+    void theSourceIsNamedOnce() throws Exception {
+        Path file = Files.writeString(dir.resolve("m.properties"), "bootstrap.servers=k:9092\n");
+        assertThat(shell.run(
+                        "mirrors",
+                        "--create",
+                        "--mirror",
+                        "m",
+                        "--source",
+                        "k:9092",
+                        "--mirror-config",
+                        file.toString()))
+                .isEqualTo(2);
+        assertThat(shell.err()).contains("--source", "bootstrap.servers", "m.properties");
+        assertThat(shell.cluster.asked).isEmpty();
+    }
+
+    @Test
+    void whenNothingMatchesNothingIsClaimed() {
+        shell.cluster.answers.put(
+                PrivateApi.PAUSE_MIRROR_TOPICS,
+                new MirrorResponse(
+                        (short) 0,
+                        null,
+                        List.of(new TopicResult("z", MirrorError.TOPIC_NOT_IN_CLUSTER_MIRROR.code(), null)),
+                        List.of()));
+        assertThat(shell.run("mirrors", "--pause", "--mirror", "m", "--topics", "z"))
+                .isEqualTo(1);
+        assertThat(shell.out()).isEmpty();
+        assertThat(shell.err()).contains("topic z");
+    }
+
+    /** An interrupted thread ends the watch after its first round. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            textBlock =
+                    """
+                    --topics ord.*                  | 1 topic, 2 partitions
+                    --topics other                  | 0 topics, 0 partitions
+                    --topics all --exclude orders   | 0 topics, 0 partitions
+                    --failed                        | 1 topic, 1 partition, lag ?
+                    """)
+    void watchShowsOnlyWhatIsWanted(String options, String begin) {
+        describe();
+        Thread.currentThread().interrupt();
+        int code;
+        boolean interrupted;
+        try {
+            code = shell.run(("mirrors --describe --watch 1 " + options).split(" "));
+        } finally {
+            interrupted = Thread.interrupted();
+        }
+        assertThat(interrupted).isTrue();
+        assertThat(code).isZero();
+        assertThat(shell.out()).startsWith(begin);
     }
 
     @Test
