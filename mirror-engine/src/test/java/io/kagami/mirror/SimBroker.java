@@ -15,7 +15,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -188,11 +187,6 @@ final class SimBroker implements LocalPartitions, LocalCluster, MirrorJournal {
             }
         }
         return Optional.ofNullable(found);
-    }
-
-    @Override
-    public OptionalInt lastEpochBelow(MirrorPartition partition, long offset) {
-        return OptionalInt.empty();
     }
 
     @Override

@@ -10,7 +10,6 @@ import io.kagami.mirror.ports.LocalPartitions;
 import io.kagami.mirror.ports.MirrorPartition;
 import java.nio.ByteBuffer;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
@@ -88,12 +87,6 @@ final class LocalBroker implements LocalPartitions {
     public Optional<EpochEnd> endOfEpoch(MirrorPartition partition, int epoch) {
         return view(partition, (local, view) -> view.endOfEpoch(epoch).orElse(null))
                 .map(end -> new EpochEnd(end.epoch(), end.endOffset()));
-    }
-
-    @Override
-    public OptionalInt lastEpochBelow(MirrorPartition partition, long offset) {
-        Optional<Integer> epoch = view(partition, (local, view) -> view.epochAt(offset - 1));
-        return epoch.isEmpty() || epoch.get() < 0 ? OptionalInt.empty() : OptionalInt.of(epoch.get());
     }
 
     @Override

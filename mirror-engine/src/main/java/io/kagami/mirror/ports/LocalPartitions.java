@@ -2,7 +2,6 @@ package io.kagami.mirror.ports;
 
 import java.nio.ByteBuffer;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.concurrent.CompletionStage;
 
 /**
@@ -60,8 +59,6 @@ public interface LocalPartitions {
 
     /** Largest epoch in the local epoch history not above {@code epoch}; its end offset. */
     Optional<EpochEnd> endOfEpoch(MirrorPartition partition, int epoch);
-
-    OptionalInt lastEpochBelow(MirrorPartition partition, long offset);
 
     /** An epoch and its end offset, exclusive. */
     record EpochEnd(int epoch, long endOffset) {}
