@@ -9,16 +9,12 @@ import io.kagami.log.core.ProducerTable.Aborted;
 import io.kagami.log.disk.Disk;
 import io.kagami.log.segment.BatchScan;
 import io.kagami.log.segment.Segment;
-import io.kagami.log.segment.SegmentList;
-import io.kagami.log.segment.SegmentLoad;
 import io.kagami.log.segment.SegmentSettings;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.InstantSource;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.UUID;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -30,34 +26,19 @@ import org.slf4j.LoggerFactory;
 final class SegmentedLog implements PartitionLog {
     private static final Logger LOG = LoggerFactory.getLogger(SegmentedLog.class);
 
-    private final Disk disk;
-    private final Path directory;
     private final LogName name;
     private final UUID topicId;
     private final InstantSource clock;
-    private final Lowering lowering;
-    private final Object recoveryLock = new Object();
+    private final SegmentChain chain;
+    private final RecoveryPoint recovery;
     private LogOptions options;
-    private SegmentList segments;
-    private Segment active;
     private long startOffset;
     private long endOffset;
     private EpochHistory epochs;
     private ProducerTable producers;
-    private long sealedBytes;
     private volatile SegmentedView view;
     private volatile StorageFault offline;
-    private volatile boolean directoryChanged = true;
-    private volatile long recoveryPoint;
-    private volatile long startToWrite;
-    private int truncations;
-    private boolean cutting;
     private boolean released;
-
-    /** Makes what was written down about a log durably no higher than an offset, before the log is cut there. */
-    interface Lowering {
-        void lower(LogName name, long offset) throws IOException;
-    }
 
     SegmentedLog(
             Disk disk,
@@ -66,23 +47,20 @@ final class SegmentedLog implements PartitionLog {
             UUID topicId,
             LogOptions options,
             InstantSource clock,
-            Lowering lowering,
+            RecoveryPoint.Lowering lowering,
             LogLoader.State state,
             long recoveryPoint) {
-        this.disk = disk;
-        this.directory = directory;
         this.name = name;
         this.topicId = topicId;
         this.options = options;
         this.clock = clock;
-        this.lowering = lowering;
+        this.chain = new SegmentChain(disk, directory, settings(options), state.segments());
+        this.recovery =
+                new RecoveryPoint(name, lowering, Math.min(recoveryPoint, state.endOffset()), state.startOffset());
         this.startOffset = state.startOffset();
-        this.startToWrite = state.startOffset();
         this.endOffset = state.endOffset();
         this.epochs = state.epochs();
         this.producers = state.producers();
-        this.recoveryPoint = Math.min(recoveryPoint, state.endOffset());
-        use(state.segments());
         publish();
     }
 
@@ -161,6 +139,7 @@ final class SegmentedLog implements PartitionLog {
         int limit = batches.limit();
         int runStart = start;
         int entries = 0;
+        Segment active = chain.active();
         long since = active.bytesSinceEntry();
         long nowMs = clock.millis();
         try {
@@ -170,7 +149,8 @@ final class SegmentedLog implements PartitionLog {
                 boolean full = active.isFullFor(at - runStart, entries, size, last, options.segmentBytes());
                 if (full || isDue(BatchHeader.maxTimestamp(batches, at), nowMs)) {
                     writeRun(batches, runStart, at);
-                    rollFor(batches, at, nowMs);
+                    chain.rollFor(batches, at, endOffset, nowMs);
+                    active = chain.active();
                     runStart = at;
                     entries = 0;
                     since = 0;
@@ -192,32 +172,15 @@ final class SegmentedLog implements PartitionLog {
     }
 
     private boolean isDue(long timestampMs, long nowMs) {
+        Segment active = chain.active();
         return active.size() > 0 && active.ageMs(timestampMs, nowMs) > options.segmentMs();
-    }
-
-    /**
-     * A segment begins where the one before ends, also when offsets are missing there: after a power cut a gap between two segments
-     * then means lost bytes. Only an offset too far away for the index needs a gap, behind an empty segment.
-     */
-    private void rollFor(ByteBuffer batches, int at, long nowMs) throws IOException {
-        if (active.size() > 0) {
-            roll(endOffset, nowMs);
-        }
-        if (BatchHeader.lastOffset(batches, at) - active.baseOffset() > Integer.MAX_VALUE) {
-            roll(firstOffsetOf(batches, at), nowMs);
-        }
-    }
-
-    /** Where a segment that begins with this batch begins; a v0/v1 wrapper tells its last offset only. */
-    private long firstOffsetOf(ByteBuffer batches, int at) {
-        long base = BatchHeader.baseOffset(batches, at);
-        return BatchHeader.magic(batches, at) >= 2 ? base : Math.max(endOffset, base - Integer.MAX_VALUE);
     }
 
     private void writeRun(ByteBuffer batches, int from, int to) throws IOException {
         if (from == to) {
             return;
         }
+        Segment active = chain.active();
         active.write(batches.duplicate().position(from).limit(to));
         int position = active.size();
         for (int at = from; at < to; ) {
@@ -237,18 +200,11 @@ final class SegmentedLog implements PartitionLog {
         active.publish(position);
     }
 
-    private void roll(long baseOffset, long nowMs) throws IOException {
-        active.seal();
-        Segment next = Segment.create(disk, directory, baseOffset, settings(), nowMs);
-        directoryChanged = true;
-        use(segments.plus(next));
-    }
-
     @Override
     public void rollIfDue(long nowMs) {
         if (offline == null && isDue(nowMs, nowMs)) {
             try {
-                roll(endOffset, nowMs);
+                chain.roll(endOffset, nowMs);
             } catch (IOException e) {
                 throw goOffline("roll", e);
             }
@@ -269,13 +225,11 @@ final class SegmentedLog implements PartitionLog {
             return;
         }
         try {
-            lowerTo(newEnd);
-            int keep = segments.floor(newEnd);
-            removeFrom(keep + 1);
-            endOffset = cut(segments.get(keep), newEnd, keep);
+            recovery.lowerTo(newEnd);
+            endOffset = chain.cutAt(newEnd, clock.millis());
             epochs = epochs.truncateFromEnd(endOffset);
             if (endOffset < newEnd) {
-                lowerTo(endOffset); // the cut fell into a batch or into missing offsets
+                recovery.lowerTo(endOffset); // the cut fell into a batch or into missing offsets
             }
             if (!producers.unchangedBelow(newEnd)) {
                 producers = scanProducers();
@@ -295,60 +249,15 @@ final class SegmentedLog implements PartitionLog {
         publishCut();
     }
 
-    /** Everything derived is lowered durably before a byte of the log goes, or a crash in between would leave it too high. */
-    private void lowerTo(long offset) throws IOException {
-        synchronized (recoveryLock) {
-            truncations++;
-            cutting = true;
-            long lower = Math.min(recoveryPoint, offset);
-            recoveryPoint = lower;
-        }
-        long start = Math.min(startToWrite, offset);
-        startToWrite = start;
-        lowering.lower(name, offset);
-    }
-
-    /** The view shows the cut: what is forced from now on counts again. */
     private void publishCut() {
         publish();
-        synchronized (recoveryLock) {
-            cutting = false;
-        }
-    }
-
-    /** Last segment first: whatever a crash leaves is an older, shorter state of this log. */
-    private void removeFrom(int index) throws IOException {
-        for (int i = segments.count() - 1; i >= index; i--) {
-            segments.get(i).deleteFiles();
-        }
-        disk.forceDirectory(directory);
-        List<Segment> gone = segments.without(index).all();
-        segments = segments.first(index);
-        for (Segment segment : gone) {
-            segment.release();
-        }
-    }
-
-    /** Shortens a segment and opens it again as the one to append to; readers of the old one keep its mapped indexes. */
-    private long cut(Segment old, long newEnd, int index) throws IOException {
-        BatchScan found = old.find(newEnd, old.size(), ByteBuffer.allocateDirect(BatchScan.WINDOW_BYTES));
-        int bytes = found == null ? old.size() : (int) found.position();
-        Map<Long, Aborted> byMarker = new HashMap<>();
-        old.aborted().entries().forEach(entry -> byMarker.put(entry.lastOffset(), entry));
-        old.cutTo(bytes);
-        SegmentLoad load =
-                new SegmentLoad(disk, directory, settings(), batch -> byMarker.get(batch.lastOffset()), clock.millis());
-        SegmentLoad.Loaded loaded = load.load(old.baseOffset(), 0, new SegmentLoad.Mode(false, false, true));
-        use(segments.first(index).plus(loaded.segment()));
-        old.release();
-        directoryChanged = true;
-        return loaded.endOffset();
+        recovery.cutIsVisible();
     }
 
     private ProducerTable scanProducers() throws IOException {
         ProducerTable table = new ProducerTable();
         table.atLeast(producers.maxProducerId());
-        for (Segment segment : segments.all()) {
+        for (Segment segment : chain.list().all()) {
             BatchScan scan = new BatchScan(segment.channel(), 0, segment.size());
             while (scan.next()) {
                 int controlType = scan.controlType();
@@ -365,10 +274,8 @@ final class SegmentedLog implements PartitionLog {
             throw new IllegalArgumentException("log " + name + " cannot start at " + offset);
         }
         try {
-            lowerTo(offset);
-            removeFrom(0);
-            use(SegmentList.of(List.of(Segment.create(disk, directory, offset, settings(), clock.millis()))));
-            directoryChanged = true;
+            recovery.lowerTo(offset);
+            chain.restartAt(offset, clock.millis());
         } catch (IOException e) {
             throw goOffline("restart", e);
         }
@@ -378,7 +285,7 @@ final class SegmentedLog implements PartitionLog {
         epochs = EpochHistory.EMPTY;
         startOffset = offset;
         endOffset = offset;
-        startToWrite = offset;
+        recovery.startToWrite(offset);
         LOG.atInfo().addKeyValue("log", name).addKeyValue("offset", offset).log("Log emptied and restarted");
         publishCut();
     }
@@ -394,20 +301,12 @@ final class SegmentedLog implements PartitionLog {
             return;
         }
         startOffset = newStart;
-        startToWrite = newStart;
+        recovery.startToWrite(newStart);
         epochs = epochs.truncateFromStart(newStart);
-        int gone = 0;
-        while (gone + 1 < segments.count() && segments.get(gone + 1).baseOffset() <= newStart) {
-            gone++;
-        }
-        List<Segment> dropped = segments.first(gone).all();
-        use(segments.without(gone));
+        List<Segment> dropped = chain.dropBelow(newStart);
         publish();
         try {
-            for (Segment segment : dropped) {
-                segment.deleteFiles();
-                segment.release();
-            }
+            chain.delete(dropped);
         } catch (IOException e) {
             throw goOffline("delete segments", e);
         }
@@ -416,6 +315,7 @@ final class SegmentedLog implements PartitionLog {
     @Override
     public void reconfigure(LogOptions newOptions) {
         options = newOptions;
+        chain.settings(settings(newOptions));
     }
 
     @Override
@@ -430,53 +330,21 @@ final class SegmentedLog implements PartitionLog {
 
     private void force(boolean activeToo) {
         requireOnline();
-        int generation;
-        long from;
-        SegmentedView seen;
-        synchronized (recoveryLock) {
-            generation = cutting ? -1 : truncations;
-            from = recoveryPoint;
-            seen = view;
-        }
-        SegmentList list = seen.segments();
-        long point = activeToo ? seen.endOffset() : list.last().baseOffset();
         try {
-            for (int i = list.floor(from); i < list.count() - (activeToo ? 0 : 1) && point > from; i++) {
-                forceOne(list.get(i));
-            }
-            if (directoryChanged) {
-                directoryChanged = false;
-                disk.forceDirectory(directory);
-            }
+            recovery.force(() -> view, activeToo, chain);
         } catch (IOException e) {
             throw goOffline("force", e);
-        }
-        synchronized (recoveryLock) {
-            if (generation == truncations) {
-                long higher = Math.max(recoveryPoint, point);
-                recoveryPoint = higher;
-            }
-        }
-    }
-
-    private static void forceOne(Segment segment) throws IOException {
-        if (segment.retain()) { // else it left the log meanwhile
-            try {
-                segment.force();
-            } finally {
-                segment.release();
-            }
         }
     }
 
     /** All bytes below are on disk. Any thread. */
     long recoveryPoint() {
-        return recoveryPoint;
+        return recovery.point();
     }
 
     /** The log start to write down; lowered before a restart below it. Any thread. */
     long startToWrite() {
-        return startToWrite;
+        return recovery.startToWrite();
     }
 
     /** Ends the log: everything on disk, files closed once their last reader is gone. False when that cannot be vouched for. */
@@ -484,9 +352,9 @@ final class SegmentedLog implements PartitionLog {
         boolean clean = offline == null;
         if (clean) {
             try {
-                active.seal();
+                chain.active().seal();
                 force();
-                LogLoader.writeEpochs(disk, directory, epochs);
+                LogLoader.writeEpochs(chain.disk(), chain.directory(), epochs);
             } catch (IOException | StorageFault e) {
                 LOG.atError().addKeyValue("log", name).setCause(e).log("Log could not be closed cleanly");
                 clean = false;
@@ -497,7 +365,6 @@ final class SegmentedLog implements PartitionLog {
 
     /** Gives up the files without touching them further. */
     boolean release(String why) {
-        boolean clean = true;
         if (released) {
             return true;
         }
@@ -505,37 +372,23 @@ final class SegmentedLog implements PartitionLog {
         if (offline == null) {
             offline = new StorageFault("log " + name + " is offline: " + why, null);
         }
-        for (Segment segment : segments.all()) {
-            try {
-                segment.release();
-            } catch (IOException e) {
-                LOG.atError().addKeyValue("log", name).setCause(e).log("Segment could not be closed");
-                clean = false;
-            }
-        }
-        return clean;
+        return chain.release();
     }
 
-    private SegmentSettings settings() {
+    private static SegmentSettings settings(LogOptions options) {
         return new SegmentSettings(options.indexIntervalBytes(), options.indexBytesMax());
-    }
-
-    private void use(SegmentList list) {
-        segments = list;
-        active = list.last();
-        sealedBytes = list.sizeInBytes() - active.size();
     }
 
     private void publish() {
         view = new SegmentedView(
                 name,
-                segments,
+                chain.list(),
                 startOffset,
                 endOffset,
                 producers.lastStableOffset(endOffset),
                 epochs,
                 producers.maxProducerId(),
-                sealedBytes + active.size());
+                chain.sizeInBytes());
     }
 
     private void requireOnline() {
@@ -546,11 +399,12 @@ final class SegmentedLog implements PartitionLog {
     }
 
     private StorageFault goOffline(String doing, IOException e) {
-        StorageFault fault = new StorageFault("cannot " + doing + " log " + name + " in " + directory + ": " + e, e);
+        StorageFault fault =
+                new StorageFault("cannot " + doing + " log " + name + " in " + chain.directory() + ": " + e, e);
         offline = fault;
         LOG.atError()
                 .addKeyValue("log", name)
-                .addKeyValue("directory", directory)
+                .addKeyValue("directory", chain.directory())
                 .setCause(e)
                 .log("Disk failed; the log is offline until the broker restarts");
         return fault;

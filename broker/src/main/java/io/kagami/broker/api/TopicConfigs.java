@@ -128,13 +128,35 @@ public final class TopicConfigs {
         // one entry is the least an index can hold; Kafka accepts less and rolls at each batch
         int indexBytes = Integer.parseInt(value(TopicConfig.SEGMENT_INDEX_BYTES_CONFIG, overrides, defaults)
                 .strip());
+        String policy = value(TopicConfig.CLEANUP_POLICY_CONFIG, overrides, defaults);
         return new LogOptions(
                 Integer.parseInt(segmentBytes.strip()),
-                Long.parseLong(value(TopicConfig.SEGMENT_MS_CONFIG, overrides, defaults)
+                number(TopicConfig.SEGMENT_MS_CONFIG, overrides, defaults),
+                number(TopicConfig.SEGMENT_JITTER_MS_CONFIG, overrides, defaults),
+                (int) number(TopicConfig.INDEX_INTERVAL_BYTES_CONFIG, overrides, defaults),
+                Math.max(12, indexBytes),
+                Boolean.parseBoolean(value(TopicConfig.PREALLOCATE_CONFIG, overrides, defaults)
                         .strip()),
-                Integer.parseInt(value(TopicConfig.INDEX_INTERVAL_BYTES_CONFIG, overrides, defaults)
-                        .strip()),
-                Math.max(12, indexBytes));
+                LogOptions.DEFAULT.producerExpiryMs(),
+                new LogOptions.Retention(
+                        policy.contains(TopicConfig.CLEANUP_POLICY_DELETE),
+                        number(TopicConfig.RETENTION_MS_CONFIG, overrides, defaults),
+                        number(TopicConfig.RETENTION_BYTES_CONFIG, overrides, defaults),
+                        number(TopicConfig.FILE_DELETE_DELAY_MS_CONFIG, overrides, defaults)),
+                new LogOptions.Compaction(
+                        policy.contains(TopicConfig.CLEANUP_POLICY_COMPACT),
+                        number(TopicConfig.DELETE_RETENTION_MS_CONFIG, overrides, defaults),
+                        number(TopicConfig.MIN_COMPACTION_LAG_MS_CONFIG, overrides, defaults),
+                        number(TopicConfig.MAX_COMPACTION_LAG_MS_CONFIG, overrides, defaults),
+                        Double.parseDouble(value(TopicConfig.MIN_CLEANABLE_DIRTY_RATIO_CONFIG, overrides, defaults)
+                                .strip())),
+                new LogOptions.Flush(
+                        number(TopicConfig.FLUSH_MESSAGES_INTERVAL_CONFIG, overrides, defaults),
+                        number(TopicConfig.FLUSH_MS_CONFIG, overrides, defaults)));
+    }
+
+    private static long number(String name, Map<String, String> overrides, Map<String, String> defaults) {
+        return Long.parseLong(value(name, overrides, defaults).strip());
     }
 
     /** Kafka takes a list that names a value twice, though its check of the single value does not. */
