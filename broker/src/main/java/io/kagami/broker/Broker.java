@@ -126,11 +126,7 @@ public final class Broker implements AutoCloseable {
         LogDirectory logs = begun("logs", FileLogDirectory.open(config.logDir(), this::logOptions, clock));
         begun("connections", server::closeConnections);
         PartitionLoops loops = begun("partition loops", new PartitionLoops(config.partitionLoops(), fatal));
-        partitions = new PartitionTable(
-                logs,
-                loops,
-                overrides -> TopicConfigs.logOptions(overrides, config.topicDefaults()),
-                config.topicDefaults());
+        partitions = new PartitionTable(logs, loops, this::logOptions, config.topicDefaults());
         cluster.listen(partitions::follow);
         meters.partitions(partitions, loops);
         begun("housekeeping", new HousekeepingLoop(partitions, logs, clock)).start();
@@ -249,7 +245,12 @@ public final class Broker implements AutoCloseable {
 
     private LogOptions logOptions(LogName name) {
         TopicImage topic = cluster.image().topics().get(name.topic());
-        return TopicConfigs.logOptions(topic == null ? Map.of() : topic.configs(), config.topicDefaults());
+        return logOptions(topic == null ? Map.of() : topic.configs());
+    }
+
+    private LogOptions logOptions(Map<String, String> overrides) {
+        return TopicConfigs.logOptions(overrides, config.topicDefaults())
+                .withProducerExpiryMs(config.producerExpiryMs());
     }
 
     /** What clients of a listener are told; a free port is known by now. */

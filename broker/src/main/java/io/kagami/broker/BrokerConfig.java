@@ -20,6 +20,7 @@ import java.util.regex.Pattern;
  * @param clusterId null when a new cluster makes its own
  * @param advertised by listener name; a listener without an entry advertises its own address
  * @param topicDefaults Kafka's topic keys whose default the file sets; the others have Kafka's defaults, which are also those of the table
+ * @param producerExpiryMs a partition forgets a producer that has been idle for this long
  * @param metricsListener null when switched off
  * @param shown every key with its value, as DescribeConfigs shows them; there are no secrets among them
  * @param warnings sentences for the log
@@ -37,6 +38,7 @@ public record BrokerConfig(
         int requestBytesMax,
         int fetchBytesMax,
         Map<String, String> topicDefaults,
+        long producerExpiryMs,
         Groups groups,
         int fetchSessions,
         HostPort metricsListener,
@@ -156,6 +158,7 @@ public record BrokerConfig(
                     requestBytes(),
                     integer(ConfigKey.FETCH_BYTES),
                     Map.copyOf(topicDefaults),
+                    longNumber(ConfigKey.PRODUCER_EXPIRY),
                     groups(),
                     integer(ConfigKey.FETCH_SESSIONS),
                     metricsListener(),

@@ -52,6 +52,12 @@ enum ConfigKey {
             0,
             Long.MAX_VALUE,
             "default of message.timestamp.after.max.ms"),
+    PRODUCER_EXPIRY(
+            "producer.id.expiration.ms",
+            "86400000",
+            1,
+            Integer.MAX_VALUE,
+            "a partition forgets a producer that has been idle for this long, unless it has a transaction open"),
     OFFSETS_PARTITIONS(
             "offsets.topic.num.partitions", "50", 1, 10_000, "partitions of __consumer_offsets when it is created"),
     GROUP_MIN_SESSION(

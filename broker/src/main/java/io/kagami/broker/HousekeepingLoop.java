@@ -14,6 +14,7 @@ final class HousekeepingLoop implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(HousekeepingLoop.class);
     private static final long ROLL_EVERY_MS = 10_000;
     private static final long CHECKPOINT_EVERY_MS = 60_000;
+    private static final long EXPIRE_EVERY_MS = 600_000;
 
     private final PartitionTable partitions;
     private final LogDirectory logs;
@@ -33,6 +34,7 @@ final class HousekeepingLoop implements AutoCloseable {
 
     void start() {
         every(ROLL_EVERY_MS, "rolling segments", () -> partitions.rollDue(clock.millis()));
+        every(EXPIRE_EVERY_MS, "forgetting idle producers", () -> partitions.expireProducers(clock.millis()));
         every(CHECKPOINT_EVERY_MS, "writing checkpoints", logs::checkpoint);
     }
 

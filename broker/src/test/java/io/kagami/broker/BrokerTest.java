@@ -497,4 +497,37 @@ class BrokerTest {
                 .contains("PLAINTEXT=127.0.0.1:"
                         + broker.addresses().get("PLAINTEXT").getPort());
     }
+
+    private static ByteBuffer ofProducer(long id, int epoch, int sequence, long timestamp) {
+        return new BatchBuilder(Codec.LZ4)
+                .producer(id, (short) epoch, sequence)
+                .append(timestamp, "k".getBytes(StandardCharsets.UTF_8), "v".getBytes(StandardCharsets.UTF_8))
+                .build();
+    }
+
+    @Test
+    void aProducerThatSendsAgainIsToldTheFirstOffset() throws IOException {
+        create(TOPIC, 1);
+        long now = TIME;
+        for (int i = 0; i < 7; i++) {
+            assertThat(produce(9, TOPIC, ofProducer(5, 2, i, now + i)).baseOffset())
+                    .isEqualTo(i);
+        }
+        PartitionProduceResponse again = produce(9, TOPIC, ofProducer(5, 2, 4, now + 4));
+        assertThat(Errors.forCode(again.errorCode())).isEqualTo(Errors.NONE);
+        assertThat(again.baseOffset()).isEqualTo(4);
+        assertThat(again.logAppendTimeMs()).isEqualTo(now + 4);
+        assertThat(error(ofProducer(5, 2, 1, now))).isEqualTo(Errors.OUT_OF_ORDER_SEQUENCE_NUMBER);
+        assertThat(error(ofProducer(5, 2, 9, now))).isEqualTo(Errors.OUT_OF_ORDER_SEQUENCE_NUMBER);
+        assertThat(error(ofProducer(5, 3, 1, now))).isEqualTo(Errors.OUT_OF_ORDER_SEQUENCE_NUMBER);
+        assertThat(error(ofProducer(5, 1, 7, now))).isEqualTo(Errors.INVALID_PRODUCER_EPOCH);
+        assertThat(produce(9, TOPIC, ofProducer(99, 0, 1234, now)).baseOffset()).isEqualTo(7);
+        assertThat(produce(9, TOPIC, ofProducer(5, 3, 0, now)).baseOffset()).isEqualTo(8);
+    }
+
+    private Errors error(ByteBuffer batch) throws IOException {
+        PartitionProduceResponse answer = produce(9, TOPIC, batch);
+        assertThat(answer.baseOffset()).isEqualTo(-1);
+        return Errors.forCode(answer.errorCode());
+    }
 }

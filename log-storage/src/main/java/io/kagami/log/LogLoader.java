@@ -1,6 +1,7 @@
 package io.kagami.log;
 
 import io.kagami.log.core.BatchHeader;
+import io.kagami.log.core.ControlRecord;
 import io.kagami.log.core.EpochHistory;
 import io.kagami.log.core.ProducerTable;
 import io.kagami.log.core.ProducerTable.Aborted;
@@ -175,10 +176,10 @@ final class LogLoader implements SegmentLoad.Sink {
 
     @Override
     public Aborted onBatch(BatchScan batch) throws IOException {
-        int controlType = batch.controlType();
+        ControlRecord control = batch.control(); // may move the window
         int epoch = BatchHeader.leaderEpoch(batch.header(), batch.at());
         epochs = epochs.assign(epoch, batch.baseOffset());
-        return producers.onBatch(batch.header(), batch.at(), controlType);
+        return producers.onBatch(batch.header(), batch.at(), control);
     }
 
     /** The history written at the last clean stop; empty when it is missing, corrupt or contradicts the batches. */

@@ -74,6 +74,11 @@ final class OfflineLog implements PartitionLog, LogView {
     }
 
     @Override
+    public int expireProducers(long nowMs) {
+        return 0;
+    }
+
+    @Override
     public void reconfigure(LogOptions options) {
         // read again at the next start
     }

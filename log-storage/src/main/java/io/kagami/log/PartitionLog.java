@@ -16,9 +16,11 @@ public interface PartitionLog {
 
     /**
      * Appends v2 batches of a client: base offsets and leader epoch are stamped into the buffer's headers in place (the CRC covers
-     * neither). The caller has validated the batches. One gathering write.
+     * neither). The caller has validated the batches. One gathering write. A batch that its producer sent before is not written again:
+     * the answer is that of the first time.
      *
      * @param batches whole batches between position and limit; the position is at the limit afterwards
+     * @throws io.kagami.log.core.ProducerFault when a producer may not append its batch here; nothing is written then
      */
     Appended append(ByteBuffer batches, int leaderEpoch);
 
@@ -45,6 +47,9 @@ public interface PartitionLog {
 
     /** Rolls the active segment when it is older than its options allow. */
     void rollIfDue(long nowMs);
+
+    /** Forgets producers that have been idle for as long as the options say; how many. Never one with an open transaction. */
+    int expireProducers(long nowMs);
 
     void reconfigure(LogOptions options);
 

@@ -4,6 +4,10 @@ import io.kagami.log.core.BatchHeader;
 import io.kagami.log.core.BatchWalker;
 import io.kagami.log.core.ControlRecord;
 import io.kagami.log.core.EpochHistory;
+import io.kagami.log.core.ProducerCheck;
+import io.kagami.log.core.ProducerEntry.Batch;
+import io.kagami.log.core.ProducerFault;
+import io.kagami.log.core.ProducerFault.Reason;
 import io.kagami.log.core.ProducerTable;
 import io.kagami.log.core.ProducerTable.Aborted;
 import io.kagami.log.disk.Disk;
@@ -89,6 +93,9 @@ final class SegmentedLog implements PartitionLog {
         requireOnline();
         long next = endOffset;
         int limit = batches.limit();
+        ProducerCheck check = new ProducerCheck(producers);
+        Batch original = null;
+        boolean news = false;
         for (int at = batches.position(); at < limit; at += BatchHeader.sizeInBytes(batches, at)) {
             requireWhole(batches, at);
             if (BatchHeader.magic(batches, at) != 2) {
@@ -98,8 +105,23 @@ final class SegmentedLog implements PartitionLog {
             BatchHeader.stampBaseOffset(batches, at, next);
             BatchHeader.stampLeaderEpoch(batches, at, leaderEpoch);
             next = BatchHeader.lastOffset(batches, at) + 1;
+            Batch found = check.onBatch(batches, at, control(batches, at));
+            original = original == null ? found : original;
+            news |= found == null;
         }
-        return write(batches, endOffset);
+        if (original == null) {
+            return write(batches, endOffset);
+        }
+        if (news) {
+            throw new ProducerFault(
+                    Reason.OUT_OF_ORDER_SEQUENCE, "some of these batches are in " + name + " already, others are not");
+        }
+        batches.position(limit);
+        return new Appended(original.firstOffset(), endOffset, 0, true, original.timestampMs());
+    }
+
+    private static ControlRecord control(ByteBuffer batches, int at) {
+        return ControlRecord.of(batches, at, at + BatchHeader.sizeInBytes(batches, at));
     }
 
     @Override
@@ -187,9 +209,7 @@ final class SegmentedLog implements PartitionLog {
             int size = BatchHeader.sizeInBytes(batches, at);
             active.learn(batches, at, position);
             epochs = epochs.assign(BatchHeader.leaderEpoch(batches, at), BatchHeader.baseOffset(batches, at));
-            boolean control = BatchHeader.control(batches, at);
-            int type = control ? ControlRecord.type(batches, at + BatchHeader.V2_HEADER, at + size) : -1;
-            Aborted aborted = producers.onBatch(batches, at, type);
+            Aborted aborted = producers.onBatch(batches, at, control(batches, at));
             if (aborted != null) {
                 active.aborted().append(aborted);
             }
@@ -260,8 +280,8 @@ final class SegmentedLog implements PartitionLog {
         for (Segment segment : chain.list().all()) {
             BatchScan scan = new BatchScan(segment.channel(), 0, segment.size());
             while (scan.next()) {
-                int controlType = scan.controlType();
-                table.onBatch(scan.header(), scan.at(), controlType);
+                ControlRecord control = scan.control(); // may move the window
+                table.onBatch(scan.header(), scan.at(), control);
             }
         }
         return table;
@@ -310,6 +330,11 @@ final class SegmentedLog implements PartitionLog {
         } catch (IOException e) {
             throw goOffline("delete segments", e);
         }
+    }
+
+    @Override
+    public int expireProducers(long nowMs) {
+        return offline == null ? producers.expire(nowMs, options.producerExpiryMs()) : 0;
     }
 
     @Override

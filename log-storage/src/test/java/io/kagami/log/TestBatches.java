@@ -23,6 +23,7 @@ public final class TestBatches {
         private int baseSequence = -1;
         private int valueBytes = 10;
         private byte[] controlKey;
+        private int coordinatorEpoch;
 
         public Builder offset(long value) {
             baseOffset = value;
@@ -73,6 +74,12 @@ public final class TestBatches {
             return this;
         }
 
+        /** Of a marker. */
+        public Builder coordinatorEpoch(int value) {
+            coordinatorEpoch = value;
+            return this;
+        }
+
         public Builder valueBytes(int value) {
             valueBytes = value;
             return this;
@@ -82,7 +89,9 @@ public final class TestBatches {
             ByteBuffer body = ByteBuffer.allocate(64 + records * (valueBytes + 40));
             for (int i = 0; i < records; i++) {
                 byte[] key = controlKey != null ? controlKey : ("k" + i).getBytes(StandardCharsets.UTF_8);
-                byte[] value = new byte[controlKey != null ? 6 : valueBytes];
+                byte[] value = controlKey != null
+                        ? ByteBuffer.allocate(6).putInt(2, coordinatorEpoch).array()
+                        : new byte[valueBytes];
                 putRecord(body, i, i == records - 1 ? maxTimestamp - baseTimestamp : 0, key, value);
             }
             body.flip();

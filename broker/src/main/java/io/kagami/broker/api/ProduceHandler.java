@@ -36,9 +36,9 @@ import org.apache.kafka.common.protocol.Errors;
  * Produce 3 to 13, by name and from 13 on by topic id. Each partition stands for itself: its batch is checked on the I/O thread, then
  * appended by the partition's loop as it is (but for offset and epoch in the header, and the time where the topic wants the broker's). With
  * one replica acks=1 and acks=all are the same. acks=0 has no answer; after an error the connection is closed, which is all that such
- * a client can notice.
+ * a client can notice. A batch that its producer sent before is answered as it was the first time.
  *
- * <p>Not here yet: detection of duplicates by sequence, transactions.
+ * <p>Not here yet: transactions.
  */
 public final class ProduceHandler implements Handler {
     private static final short TOPIC_IDS_FROM = 13;
@@ -133,6 +133,9 @@ public final class ProduceHandler implements Handler {
         if (failure == null) {
             answer.setBaseOffset(appended.baseOffset())
                     .setLogStartOffset(partition.view().startOffset());
+            if (appended.duplicate()) { // as Apache Kafka answers, whatever the topic's timestamp type
+                answer.setLogAppendTimeMs(appended.originalTimestampMs());
+            }
             return;
         }
         Throwable cause =

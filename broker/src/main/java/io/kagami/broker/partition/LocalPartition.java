@@ -5,6 +5,7 @@ import io.kagami.log.LogView;
 import io.kagami.log.PartitionLog;
 import io.kagami.log.StorageFault;
 import io.kagami.log.core.BatchHeader;
+import io.kagami.log.core.ProducerFault;
 import io.kagami.mirror.ports.LocalPartitions.AppendOutcome;
 import io.kagami.mirror.ports.LocalPartitions.Position;
 import io.kagami.mirror.ports.LocalPartitions.Result;
@@ -16,9 +17,14 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Supplier;
 import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.errors.ApiException;
+import org.apache.kafka.common.errors.InvalidProducerEpochException;
 import org.apache.kafka.common.errors.InvalidRequestException;
+import org.apache.kafka.common.errors.InvalidTxnStateException;
 import org.apache.kafka.common.errors.KafkaStorageException;
+import org.apache.kafka.common.errors.OutOfOrderSequenceException;
 import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.errors.TransactionCoordinatorFencedException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -138,11 +144,24 @@ final class LocalPartition implements Partition {
             if (failure instanceof StorageFault) {
                 throw new KafkaStorageException(failure.getMessage(), failure);
             }
+            if (failure instanceof ProducerFault refused) {
+                throw named(refused);
+            }
             if (failure instanceof RuntimeException known) {
                 throw known;
             }
             throw new CompletionException(failure);
         });
+    }
+
+    private static ApiException named(ProducerFault refused) {
+        String why = refused.getMessage();
+        return switch (refused.reason()) {
+            case OUT_OF_ORDER_SEQUENCE -> new OutOfOrderSequenceException(why);
+            case INVALID_PRODUCER_EPOCH -> new InvalidProducerEpochException(why);
+            case INVALID_TXN_STATE -> new InvalidTxnStateException(why);
+            case COORDINATOR_FENCED -> new TransactionCoordinatorFencedException(why);
+        };
     }
 
     private void refuseUnlessWritable() {
@@ -328,7 +347,7 @@ final class LocalPartition implements Partition {
             takeOffline(e);
             result.completeExceptionally(e);
             return;
-        } catch (org.apache.kafka.common.errors.ApiException | IllegalArgumentException e) {
+        } catch (ApiException | ProducerFault | IllegalArgumentException e) {
             result.completeExceptionally(e);
             return;
         } catch (RuntimeException | Error e) {

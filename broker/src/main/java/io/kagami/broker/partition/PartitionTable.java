@@ -22,6 +22,7 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.apache.kafka.common.Uuid;
 import org.slf4j.Logger;
@@ -292,11 +293,20 @@ public final class PartitionTable implements Partitions {
 
     /** Asks every loop to roll what is due; from the housekeeping thread. */
     public void rollDue(long nowMs) {
+        upkeep(log -> log.rollIfDue(nowMs));
+    }
+
+    /** Lets every partition forget producers that have been idle for too long. */
+    public void expireProducers(long nowMs) {
+        upkeep(log -> log.expireProducers(nowMs));
+    }
+
+    private void upkeep(Consumer<PartitionLog> work) {
         for (LocalPartition each : tables.byName.values()) {
             try {
-                each.owner().execute(() -> each.upkeep(log -> log.rollIfDue(nowMs)));
+                each.owner().execute(() -> each.upkeep(work));
             } catch (RejectedExecutionException e) {
-                LOG.debug("no roll of {}: {}", each, e.getMessage());
+                LOG.debug("no upkeep of {}: {}", each, e.getMessage());
             }
         }
     }

@@ -115,16 +115,16 @@ public final class BatchScan {
         return fault;
     }
 
-    /** Type of the control record when the batch is a control batch, see {@link ControlRecord#type}. */
-    public int controlType() throws IOException {
+    /** What the record of a control batch says; {@link ControlRecord#NONE} of any other batch. */
+    public ControlRecord control() throws IOException {
         if (!BatchHeader.control(window, at)) {
-            return ControlRecord.UNKNOWN;
+            return ControlRecord.NONE;
         }
         int wanted = Math.min(size, BatchHeader.V2_HEADER + ControlRecord.PREFIX_BYTES);
         if (!load(position, wanted)) {
-            return ControlRecord.UNKNOWN;
+            return ControlRecord.NONE;
         }
-        return ControlRecord.type(window, at + BatchHeader.V2_HEADER, at + wanted);
+        return ControlRecord.of(window, at, at + wanted);
     }
 
     /** Reads the whole batch in chunks and checks it against its checksum. */

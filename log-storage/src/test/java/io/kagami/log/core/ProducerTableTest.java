@@ -14,10 +14,7 @@ class ProducerTableTest {
 
     private Aborted on(TestBatches.Builder builder) {
         ByteBuffer bytes = builder.build();
-        int type = BatchHeader.control(bytes, 0)
-                ? ControlRecord.type(bytes, BatchHeader.V2_HEADER, bytes.limit())
-                : ControlRecord.UNKNOWN;
-        return table.onBatch(bytes, 0, type);
+        return table.onBatch(bytes, 0, ControlRecord.of(bytes, 0, bytes.limit()));
     }
 
     private Aborted data(long producer, long offset) {
@@ -93,10 +90,49 @@ class ProducerTableTest {
         ByteBuffer bytes =
                 batch().producer(1, 0, -1).control(ControlRecord.COMMIT).build();
         for (int end = BatchHeader.V2_HEADER; end < bytes.limit(); end++) {
-            int type = ControlRecord.type(bytes, BatchHeader.V2_HEADER, end);
-            assertThat(type).isIn(ControlRecord.UNKNOWN, ControlRecord.COMMIT);
+            ControlRecord read = ControlRecord.read(bytes, BatchHeader.V2_HEADER, end);
+            assertThat(read.type()).isIn(ControlRecord.UNKNOWN, ControlRecord.COMMIT);
+            assertThat(read.coordinatorEpoch()).isIn(-1, 0);
         }
-        assertThat(ControlRecord.type(bytes, BatchHeader.V2_HEADER, BatchHeader.V2_HEADER + 3))
-                .isEqualTo(ControlRecord.UNKNOWN);
+        assertThat(ControlRecord.read(bytes, BatchHeader.V2_HEADER, BatchHeader.V2_HEADER + 3))
+                .isEqualTo(ControlRecord.NONE);
+        assertThat(ControlRecord.read(bytes, BatchHeader.V2_HEADER, bytes.limit()))
+                .isEqualTo(new ControlRecord(ControlRecord.COMMIT, 0));
+    }
+
+    @Test
+    void idleProducersExpireButNoneWithAnOpenTransaction() {
+        on(batch().offset(0).producer(1, 0, 0).timestamps(100, 100));
+        on(batch().offset(1).producer(2, 0, 0).timestamps(100, 100).transactional());
+        on(batch().offset(2).producer(3, 0, 0).timestamps(150, 150));
+        on(batch().offset(3).producer(4, 0, 0).timestamps(Long.MAX_VALUE, Long.MAX_VALUE));
+        assertThat(table.expire(199, 100)).isZero();
+        assertThat(table.expire(200, 100)).isEqualTo(1);
+        assertThat(table.entries()).extracting(ProducerEntry::producerId).containsExactlyInAnyOrder(2L, 3L, 4L);
+        assertThat(table.expire(Long.MAX_VALUE, 1)).isEqualTo(1);
+        assertThat(table.expire(Long.MIN_VALUE, 1)).isZero();
+        assertThat(table.lastStableOffset(4)).isEqualTo(1);
+        marker(2, 4, ControlRecord.COMMIT);
+        assertThat(table.expire(10_000, 100)).isEqualTo(1);
+        assertThat(table.maxProducerId()).isEqualTo(4);
+    }
+
+    @Test
+    void aResetRecordForgetsEveryProducerAndTransaction() {
+        data(1, 10);
+        on(batch().offset(13).producer(2, 0, 0));
+        assertThat(on(batch().offset(14).control(ControlRecord.MIRROR_PID_RESET)))
+                .isNull();
+        assertThat(table.entries()).isEmpty();
+        assertThat(table.lastStableOffset(15)).isEqualTo(15);
+        assertThat(table.unchangedBelow(14)).isFalse();
+        assertThat(table.maxProducerId()).isEqualTo(2);
+    }
+
+    static ProducerTable copy(ProducerTable table) {
+        ProducerTable copy = new ProducerTable();
+        table.entries().forEach(copy::restore);
+        copy.atLeast(table.maxProducerId());
+        return copy;
     }
 }
