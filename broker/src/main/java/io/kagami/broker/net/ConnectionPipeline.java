@@ -71,7 +71,7 @@ final class ConnectionPipeline extends ChannelInitializer<Channel> {
                 .addLast("bytes", new ByteMeter(observer))
                 .addLast("idle", new IdleStateHandler(true, 0, 0, options.idleMs(), TimeUnit.MILLISECONDS))
                 .addLast("deadline", deadline.before())
-                .addLast("frames", new FrameDecoder(options.requestBytesMax()))
+                .addLast("frames", new FrameDecoder(options.requestBytesMax()).receiveInPlace(channel))
                 .addLast("deadline-frames", deadline.after())
                 .addLast("codec", new ServerCodec())
                 .addLast("dispatcher", new RequestDispatcher(handlers, listener, observer));

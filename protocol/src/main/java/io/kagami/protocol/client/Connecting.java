@@ -38,6 +38,9 @@ final class Connecting {
     /** Set on the event loop of the attempt under way; read when the attempt times out. */
     private volatile ClientHandler current;
 
+    /** One being received, one being appended, one waiting for that. */
+    private static final int FRAMES_REUSED = 3;
+
     private volatile String step = "resolving the name";
 
     Connecting(ClientOptions options, Node node, EventLoopGroup group) {
@@ -95,7 +98,8 @@ final class Connecting {
                 .handler(new ChannelInitializer<Channel>() {
                     @Override
                     protected void initChannel(Channel channel) {
-                        channel.pipeline().addLast(new FrameDecoder(options.frameBytesMax()), handler);
+                        FrameDecoder frames = FrameDecoder.reusing(options.frameBytesMax(), FRAMES_REUSED);
+                        channel.pipeline().addLast(frames.receiveInPlace(channel), handler);
                     }
                 });
         if (options.receiveBufferBytes() > 0) {

@@ -1,6 +1,7 @@
 package io.kagami.protocol.codec;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import java.nio.charset.StandardCharsets;
@@ -16,7 +17,11 @@ public final class FrameDecoder extends ChannelInboundHandlerAdapter {
     /** {@code socket.request.max.bytes} of Apache Kafka. */
     public static final int DEFAULT_FRAME_BYTES_MAX = 100 << 20;
 
-    private static final int FIRST_STEP_BYTES = 64 << 10;
+    /** What is taken at once for a frame of a client, at most: a pause in the middle of a frame must stay cheap. */
+    private static final int CLIENT_STEP_MAX = 1 << 20;
+    /** A rest shorter than this is received together with what follows it. */
+    private static final int IN_PLACE_MIN = 16 << 10;
+
     private static final Set<String> HTTP =
             Set.of("GET ", "POST", "HEAD", "PUT ", "OPTI", "DELE", "CONN", "PATC", "PRI ", "HTTP");
 
@@ -24,10 +29,51 @@ public final class FrameDecoder extends ChannelInboundHandlerAdapter {
     private int lengthBytes;
     private int length;
     private ByteBuf frame;
+    private ByteBuf inPlace;
+    private final FrameMemory memory;
     private boolean broken;
 
+    /** Frames of clients. */
     public FrameDecoder(int frameBytesMax) {
+        this(frameBytesMax, new FrameMemory(CLIENT_STEP_MAX, 0));
+    }
+
+    private FrameDecoder(int frameBytesMax, FrameMemory memory) {
+        this.memory = memory;
         limit(frameBytesMax);
+    }
+
+    /**
+     * Frames of a server that answers with much data.
+     *
+     * @param reusedMax how many large buffers the connection keeps
+     */
+    public static FrameDecoder reusing(int frameBytesMax, int reusedMax) {
+        return new FrameDecoder(frameBytesMax, new FrameMemory(frameBytesMax, reusedMax));
+    }
+
+    /** Lets the socket write large frames in place; only where this decoder sees the very buffers that the socket filled. */
+    public FrameDecoder receiveInPlace(Channel channel) {
+        channel.config().setRecvByteBufAllocator(new FrameReceive(this));
+        return this;
+    }
+
+    /** Where the socket may write the rest of the frame that is being put together; null when it should use a buffer of its own. */
+    ByteBuf restOfFrame() {
+        inPlace = null;
+        if (frame != null && length - frame.writerIndex() >= IN_PLACE_MIN) {
+            if (frame.writerIndex() == capacity()) {
+                memory.grow(frame, length, IN_PLACE_MIN);
+            }
+            inPlace = frame.retainedSlice(frame.writerIndex(), capacity() - frame.writerIndex())
+                    .setIndex(0, 0);
+        }
+        return inPlace;
+    }
+
+    /** A reused buffer may be longer than the frame. */
+    private int capacity() {
+        return Math.min(length, frame.capacity());
     }
 
     /** Changes the limit for the frames that start from now on. On the event loop. */
@@ -39,8 +85,13 @@ public final class FrameDecoder extends ChannelInboundHandlerAdapter {
     }
 
     @Override
+    @SuppressWarnings("ReferenceEquality") // the very buffer that was lent out
     public void channelRead(ChannelHandlerContext ctx, Object message) {
         ByteBuf in = (ByteBuf) message;
+        if (in == inPlace) {
+            arrivedInPlace(ctx, in);
+            return;
+        }
         try {
             while (!broken && in.isReadable()) {
                 step(ctx, in);
@@ -50,6 +101,16 @@ public final class FrameDecoder extends ChannelInboundHandlerAdapter {
             ctx.fireExceptionCaught(e);
         } finally {
             in.release();
+        }
+    }
+
+    private void arrivedInPlace(ChannelHandlerContext ctx, ByteBuf in) {
+        int bytes = in.readableBytes();
+        inPlace = null;
+        in.release();
+        if (!broken) {
+            frame.writerIndex(frame.writerIndex() + bytes);
+            emitIfWhole(ctx);
         }
     }
 
@@ -68,6 +129,10 @@ public final class FrameDecoder extends ChannelInboundHandlerAdapter {
             return;
         }
         collect(ctx, in);
+        emitIfWhole(ctx);
+    }
+
+    private void emitIfWhole(ChannelHandlerContext ctx) {
         if (frame.readableBytes() == length) {
             ByteBuf whole = frame;
             frame = null;
@@ -76,6 +141,7 @@ public final class FrameDecoder extends ChannelInboundHandlerAdapter {
     }
 
     private void emit(ChannelHandlerContext ctx, ByteBuf whole) {
+        memory.whole(length);
         lengthBytes = 0;
         length = 0;
         ctx.fireChannelRead(whole);
@@ -84,10 +150,9 @@ public final class FrameDecoder extends ChannelInboundHandlerAdapter {
     private void collect(ChannelHandlerContext ctx, ByteBuf in) {
         int take = Math.min(in.readableBytes(), length - (frame == null ? 0 : frame.readableBytes()));
         if (frame == null) {
-            frame = ctx.alloc().directBuffer(Math.min(length, Math.max(FIRST_STEP_BYTES, take)), length);
+            frame = memory.first(ctx.alloc(), length, take);
         } else if (frame.writableBytes() < take) {
-            long wanted = Math.max(2L * frame.capacity(), (long) frame.readableBytes() + take);
-            frame.capacity((int) Math.min(length, wanted));
+            memory.grow(frame, length, take);
         }
         frame.writeBytes(in, take);
     }
@@ -122,6 +187,7 @@ public final class FrameDecoder extends ChannelInboundHandlerAdapter {
             frame.release();
             frame = null;
         }
+        memory.release();
     }
 
     @Override
