@@ -149,7 +149,7 @@ public final class FileLogDirectory implements LogDirectory {
             }
             long recoveryPoint = recoveryPoints.getOrDefault(name, 0L);
             LogLoader.Before before = new LogLoader.Before(clean, recoveryPoint, startOffsets.getOrDefault(name, 0L));
-            LogLoader.State state = new LogLoader(disk, directory, settings(options), clock.millis()).load(before);
+            LogLoader.State state = loader(directory, options).load(before);
             if (state.endOffset() < recoveryPoint) {
                 lower(name, state.endOffset()); // what is appended there is not on disk before it is forced
             }
@@ -160,6 +160,10 @@ public final class FileLogDirectory implements LogDirectory {
             LOG.atError().addKeyValue("log", name).setCause(e).log("Log cannot be opened and is offline");
             return new OfflineLog(name, topicId, fault);
         }
+    }
+
+    private LogLoader loader(Path directory, LogOptions options) {
+        return new LogLoader(disk, directory, settings(options), options.producerExpiryMs(), clock.millis());
     }
 
     private static SegmentSettings settings(LogOptions options) {
@@ -191,7 +195,7 @@ public final class FileLogDirectory implements LogDirectory {
             disk.createDirectory(directory);
             DirectoryNames.writeTopicId(disk, directory, topicId);
             LogLoader.Before empty = new LogLoader.Before(true, 0, 0);
-            LogLoader.State state = new LogLoader(disk, directory, settings(options), clock.millis()).load(empty);
+            LogLoader.State state = loader(directory, options).load(empty);
             disk.forceDirectory(directory);
             disk.forceDirectory(root);
             SegmentedLog log = new SegmentedLog(disk, directory, name, topicId, options, clock, this::lower, state, 0);

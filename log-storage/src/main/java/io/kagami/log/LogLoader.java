@@ -15,7 +15,9 @@ import io.kagami.log.segment.SegmentLoad;
 import io.kagami.log.segment.SegmentLoad.Loaded;
 import io.kagami.log.segment.SegmentLoad.Mode;
 import io.kagami.log.segment.SegmentSettings;
+import io.kagami.log.segment.TrustedLoad;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,14 +28,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Opens the segments of one directory. After an unclean stop the segments that reach above the recovery point, and always the last
- * one, are checked byte by byte and cut behind the last good batch, as Apache Kafka does; of all others the headers are read.
- * Producers come from the headers of the whole log; so do the leader epochs after an unclean stop.
+ * Opens the segments of one directory. After a clean stop little is read: the ends of the segments, the epoch checkpoint, the newest
+ * producer snapshot and the batches behind it. When anything of that is missing or does not fit, the headers of the whole log are read
+ * and give epochs and indexes. After an unclean stop that is always so, and the segments that reach above the recovery point, and
+ * always the last one, are checked byte by byte and cut behind the last good batch, as Apache Kafka does. Producers come from the newest
+ * snapshot below what is doubtful and the batches behind it, or from all batches when there is none.
  */
 final class LogLoader implements SegmentLoad.Sink {
     private static final Logger LOG = LoggerFactory.getLogger(LogLoader.class);
-    private static final List<String> LEFTOVERS =
-            List.of(Checkpoint.TEMPORARY, ".deleted", ".cleaned", ".swap", ".snapshot");
+    private static final List<String> LEFTOVERS = List.of(Checkpoint.TEMPORARY, ".deleted", ".cleaned", ".swap");
 
     /** Less than the 2^31-1 that makes a jump necessary, since the batch behind it has a length. */
     private static final long FAR = 1L << 30;
@@ -42,8 +45,10 @@ final class LogLoader implements SegmentLoad.Sink {
     private final Path directory;
     private final SegmentSettings settings;
     private final long nowMs;
-    private final ProducerTable producers = new ProducerTable();
+    private final long producerExpiryMs;
+    private final ProducerTable seen = new ProducerTable();
     private EpochHistory epochs = EpochHistory.EMPTY;
+    private ProducerSnapshots.Loaded snapshot;
 
     /**
      * What is known before.
@@ -56,9 +61,16 @@ final class LogLoader implements SegmentLoad.Sink {
 
     /** A log ready for use; the caller owns the segments. */
     record State(
-            SegmentList segments, long startOffset, long endOffset, EpochHistory epochs, ProducerTable producers) {}
+            SegmentList segments,
+            long startOffset,
+            long endOffset,
+            EpochHistory epochs,
+            ProducerTable producers,
+            ProducerSnapshots snapshots) {}
 
-    LogLoader(Disk disk, Path directory, SegmentSettings settings, long nowMs) {
+    /** @param producerExpiryMs see {@link LogOptions} */
+    LogLoader(Disk disk, Path directory, SegmentSettings settings, long producerExpiryMs, long nowMs) {
+        this.producerExpiryMs = producerExpiryMs;
         this.disk = disk;
         this.directory = directory;
         this.settings = settings;
@@ -67,23 +79,113 @@ final class LogLoader implements SegmentLoad.Sink {
 
     State load(Before before) throws IOException {
         List<Long> bases = List.copyOf(tidy());
+        ProducerSnapshots snapshots = ProducerSnapshots.open(disk, directory);
+        snapshots.removeStray(bases);
+        State trusted = before.clean() ? trust(bases, before, snapshots) : null;
+        State state = trusted == null ? walk(bases, before, snapshots) : trusted;
+        state.producers().expire(nowMs, producerExpiryMs);
+        return state;
+    }
+
+    /** Reads the headers of the whole log, and the bytes of what is doubtful. */
+    private State walk(List<Long> bases, Before before, ProducerSnapshots snapshots) throws IOException {
+        snapshot = snapshots.load(firstDoubtful(bases, before));
         List<Segment> segments = new ArrayList<>();
         try {
             long end = loadAll(bases, before, segments);
             long start = Math.max(before.startOffset(), bases.isEmpty() ? 0 : bases.get(0));
+            ProducerTable producers = snapshot == null || snapshot.offset() > end ? seen : snapshot.table();
+            producers.atLeast(seen.maxProducerId());
             if (segments.isEmpty() || end < start) {
                 restart(segments, start, end);
                 end = start;
+                producers.reset();
+                snapshots.removeAbove(-1);
             }
+            snapshots.removeAbove(end);
             epochs = epochs.truncateFromStart(start);
             EpochHistory known = before.clean() ? readEpochs(start, end).orElse(epochs) : epochs;
-            return new State(SegmentList.of(segments), start, end, known, producers);
+            return new State(SegmentList.of(segments), start, end, known, producers, snapshots);
         } catch (IOException | RuntimeException e) {
             for (Segment segment : segments) {
                 segment.release();
             }
             throw e;
         }
+    }
+
+    /** A snapshot at or below it describes batches that are there for certain. */
+    private static long firstDoubtful(List<Long> bases, Before before) {
+        int first = Math.max(0, bases.size() - 1);
+        while (!before.clean() && first > 0 && bases.get(first) > before.recoveryPoint()) {
+            first--;
+        }
+        return bases.isEmpty() ? 0 : bases.get(first);
+    }
+
+    /** The short way after a clean stop; null when something does not fit. */
+    private State trust(List<Long> bases, Before before, ProducerSnapshots snapshots) throws IOException {
+        TrustedLoad load = new TrustedLoad(disk, directory, settings, nowMs);
+        List<Segment> segments = new ArrayList<>();
+        State state = null;
+        try {
+            long end = bases.isEmpty() ? 0 : bases.get(0);
+            long start = Math.max(before.startOffset(), end);
+            for (int i = 0; i < bases.size(); i++) {
+                TrustedLoad.Loaded loaded = load.load(bases.get(i), end, i == bases.size() - 1);
+                if (loaded == null) {
+                    return null;
+                }
+                segments.add(loaded.segment());
+                end = loaded.endOffset();
+                if (loaded.lastBatchOffset() >= start) {
+                    epochs = epochs.assign(loaded.lastEpoch(), loaded.lastBatchOffset());
+                }
+            }
+            ProducerTable producers = segments.isEmpty() || end < start ? null : resume(segments, end, snapshots);
+            if (producers != null) {
+                SegmentList list = SegmentList.of(segments);
+                EpochHistory known = readEpochs(start, end).orElse(EpochHistory.EMPTY);
+                boolean right = agree(known, list, start) && known.lastEpoch() >= epochs.lastEpoch();
+                state = right ? new State(list, start, end, known, producers, snapshots) : null;
+            }
+            return state;
+        } finally {
+            if (state == null) {
+                epochs = EpochHistory.EMPTY;
+                for (Segment segment : segments) {
+                    segment.release();
+                }
+            }
+        }
+    }
+
+    /** Whether the first batch of each epoch is of that epoch. */
+    private static boolean agree(EpochHistory known, SegmentList segments, long start) throws IOException {
+        ByteBuffer window = ByteBuffer.allocateDirect(BatchScan.WINDOW_BYTES);
+        for (EpochHistory.Entry entry : known.entries()) {
+            long offset = Math.max(start, entry.startOffset());
+            Segment segment = segments.get(segments.floor(offset));
+            BatchScan first = segment.find(offset, segment.size(), window);
+            if (first != null
+                    && first.baseOffset() >= start
+                    && known.epochAt(first.baseOffset()) != BatchHeader.leaderEpoch(first.header(), first.at())) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** The newest snapshot and the batches behind it; null when there is none of ours, or the batches cannot be read. */
+    private ProducerTable resume(List<Segment> segments, long end, ProducerSnapshots snapshots) throws IOException {
+        snapshots.removeAbove(end);
+        ProducerSnapshots.Loaded newest = snapshots.load(end);
+        if (newest == null || !newest.complete()) {
+            boolean empty = segments.stream().allMatch(segment -> segment.size() == 0);
+            return empty && newest == null ? new ProducerTable() : null;
+        }
+        boolean whole = ProducerRebuild.from(newest.offset(), SegmentList.of(segments), newest.table());
+        return whole ? newest.table() : null;
     }
 
     /** Removes what a crash may leave half done; the base offsets of the segments remain. */
@@ -169,9 +271,6 @@ final class LogLoader implements SegmentLoad.Sink {
         disk.forceDirectory(directory);
         segments.add(Segment.create(disk, directory, start, settings, nowMs));
         epochs = EpochHistory.EMPTY;
-        long maxProducerId = producers.maxProducerId();
-        producers.reset();
-        producers.atLeast(maxProducerId);
     }
 
     @Override
@@ -179,7 +278,10 @@ final class LogLoader implements SegmentLoad.Sink {
         ControlRecord control = batch.control(); // may move the window
         int epoch = BatchHeader.leaderEpoch(batch.header(), batch.at());
         epochs = epochs.assign(epoch, batch.baseOffset());
-        return producers.onBatch(batch.header(), batch.at(), control);
+        if (snapshot != null && batch.baseOffset() >= snapshot.offset()) {
+            snapshot.table().onBatch(batch.header(), batch.at(), control);
+        }
+        return seen.onBatch(batch.header(), batch.at(), control);
     }
 
     /** The history written at the last clean stop; empty when it is missing, corrupt or contradicts the batches. */

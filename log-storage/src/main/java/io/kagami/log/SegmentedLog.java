@@ -11,7 +11,6 @@ import io.kagami.log.core.ProducerFault.Reason;
 import io.kagami.log.core.ProducerTable;
 import io.kagami.log.core.ProducerTable.Aborted;
 import io.kagami.log.disk.Disk;
-import io.kagami.log.segment.BatchScan;
 import io.kagami.log.segment.Segment;
 import io.kagami.log.segment.SegmentSettings;
 import java.io.IOException;
@@ -40,6 +39,7 @@ final class SegmentedLog implements PartitionLog {
     private long endOffset;
     private EpochHistory epochs;
     private ProducerTable producers;
+    private final ProducerSnapshots snapshots;
     private volatile SegmentedView view;
     private volatile StorageFault offline;
     private boolean released;
@@ -65,6 +65,7 @@ final class SegmentedLog implements PartitionLog {
         this.endOffset = state.endOffset();
         this.epochs = state.epochs();
         this.producers = state.producers();
+        this.snapshots = state.snapshots();
         publish();
     }
 
@@ -81,6 +82,11 @@ final class SegmentedLog implements PartitionLog {
     @Override
     public LogView view() {
         return view;
+    }
+
+    /** What is known of the producers; the writer's own. */
+    ProducerTable producers() {
+        return producers;
     }
 
     @Override
@@ -172,6 +178,7 @@ final class SegmentedLog implements PartitionLog {
                 if (full || isDue(BatchHeader.maxTimestamp(batches, at), nowMs)) {
                     writeRun(batches, runStart, at);
                     chain.rollFor(batches, at, endOffset, nowMs);
+                    snapshots.take(endOffset, producers);
                     active = chain.active();
                     runStart = at;
                     entries = 0;
@@ -225,6 +232,7 @@ final class SegmentedLog implements PartitionLog {
         if (offline == null && isDue(nowMs, nowMs)) {
             try {
                 chain.roll(endOffset, nowMs);
+                snapshots.take(endOffset, producers);
             } catch (IOException e) {
                 throw goOffline("roll", e);
             }
@@ -246,14 +254,17 @@ final class SegmentedLog implements PartitionLog {
         }
         try {
             recovery.lowerTo(newEnd);
+            snapshots.removeAbove(newEnd);
             endOffset = chain.cutAt(newEnd, clock.millis());
             epochs = epochs.truncateFromEnd(endOffset);
             if (endOffset < newEnd) {
                 recovery.lowerTo(endOffset); // the cut fell into a batch or into missing offsets
+                snapshots.removeAbove(endOffset);
             }
             if (!producers.unchangedBelow(newEnd)) {
-                producers = scanProducers();
+                producers = rebuiltProducers();
             }
+            snapshots.take(endOffset, producers);
         } catch (IOException e) {
             throw goOffline("truncate", e);
         }
@@ -274,15 +285,14 @@ final class SegmentedLog implements PartitionLog {
         recovery.cutIsVisible();
     }
 
-    private ProducerTable scanProducers() throws IOException {
-        ProducerTable table = new ProducerTable();
+    /** From the newest snapshot that is left and the batches behind it, or from all batches. */
+    private ProducerTable rebuiltProducers() throws IOException {
+        ProducerSnapshots.Loaded newest = snapshots.load(endOffset);
+        ProducerTable table = newest == null ? new ProducerTable() : newest.table();
         table.atLeast(producers.maxProducerId());
-        for (Segment segment : chain.list().all()) {
-            BatchScan scan = new BatchScan(segment.channel(), 0, segment.size());
-            while (scan.next()) {
-                ControlRecord control = scan.control(); // may move the window
-                table.onBatch(scan.header(), scan.at(), control);
-            }
+        long from = newest == null ? 0 : newest.offset();
+        if (!ProducerRebuild.from(from, chain.list(), table)) {
+            throw new IOException("a batch that the producers depend on cannot be read");
         }
         return table;
     }
@@ -295,6 +305,7 @@ final class SegmentedLog implements PartitionLog {
         }
         try {
             recovery.lowerTo(offset);
+            snapshots.removeAbove(-1);
             chain.restartAt(offset, clock.millis());
         } catch (IOException e) {
             throw goOffline("restart", e);
@@ -327,6 +338,7 @@ final class SegmentedLog implements PartitionLog {
         publish();
         try {
             chain.delete(dropped);
+            snapshots.removeBelow(chain.list().get(0).baseOffset());
         } catch (IOException e) {
             throw goOffline("delete segments", e);
         }
@@ -356,6 +368,7 @@ final class SegmentedLog implements PartitionLog {
     private void force(boolean activeToo) {
         requireOnline();
         try {
+            snapshots.write();
             recovery.force(() -> view, activeToo, chain);
         } catch (IOException e) {
             throw goOffline("force", e);
@@ -378,6 +391,7 @@ final class SegmentedLog implements PartitionLog {
         if (clean) {
             try {
                 chain.active().seal();
+                snapshots.take(endOffset, producers);
                 force();
                 LogLoader.writeEpochs(chain.disk(), chain.directory(), epochs);
             } catch (IOException | StorageFault e) {

@@ -15,6 +15,7 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
@@ -272,29 +273,65 @@ class SegmentedLogTest {
     }
 
     @Test
-    void aMissingOrForeignIndexIsRebuilt() throws IOException {
+    void aMissingIndexOrOneThatDoesNotFitIsRebuilt() throws IOException {
+        fiftyBatches();
+        byte[] index = Files.readAllBytes(file(0, ".index"));
+        byte[] times = Files.readAllBytes(file(0, ".timeindex"));
+        assertThat(index).hasSize(49 * 8);
+        for (int damage = 0; damage < 5; damage++) {
+            Path damaged = file(0, damage % 2 == 1 ? ".index" : ".timeindex");
+            byte[] bad = damage % 2 == 1 ? index.clone() : times.clone();
+            boolean middle = damage > 2;
+            bad[middle ? bad.length / 2 : bad.length - 1] ^= 1;
+            if (damage == 0) {
+                Files.delete(file(0, ".index"));
+                Files.delete(file(0, ".timeindex"));
+            } else {
+                Files.write(damaged, bad);
+            }
+            if (middle) { // found only when the stop was not clean
+                Files.delete(root.resolve(FileLogDirectory.CLEAN));
+            }
+            assertThat(offsets(reopen().view())).hasSize(50);
+            directory.close();
+            assertThat(Files.readAllBytes(file(0, ".index"))).isEqualTo(index);
+            assertThat(Files.readAllBytes(file(0, ".timeindex"))).isEqualTo(times);
+        }
+    }
+
+    private void fiftyBatches() {
         PartitionLog log = fresh();
         for (int i = 0; i < 50; i++) {
             log.appendMirrored(batch().offset(i).timestamps(i, i).build());
         }
         directory.close();
-        byte[] index = Files.readAllBytes(file(0, ".index"));
-        byte[] times = Files.readAllBytes(file(0, ".timeindex"));
-        assertThat(index).hasSize(49 * 8);
-        for (int damage = 0; damage < 3; damage++) {
-            if (damage == 0) {
-                Files.delete(file(0, ".index"));
-                Files.delete(file(0, ".timeindex"));
-            } else {
-                byte[] bad = damage == 1 ? index.clone() : times.clone();
-                bad[bad.length / 2] ^= 1;
-                Files.write(file(0, damage == 1 ? ".index" : ".timeindex"), bad);
+    }
+
+    @Test
+    void aWrongEntryWithinAnIndexMisleadsNobody() throws IOException {
+        fiftyBatches();
+        for (String suffix : List.of(".index", ".timeindex")) {
+            byte[] right = Files.readAllBytes(file(0, suffix));
+            int entry = suffix.equals(".index") ? 8 : 12;
+            for (int at = 0; at < right.length - entry; at += 3) {
+                byte[] wrong = right.clone();
+                wrong[at] ^= 1;
+                Files.write(file(0, suffix), wrong);
+                LogView view = reopen().view();
+                for (long i = 0; i < 50; i += 7) {
+                    assertThat(first(view.read(i, Long.MAX_VALUE, 1, true))).isEqualTo(i);
+                    assertThat(first(view.batchAtOrAfter(i))).isEqualTo(i);
+                }
+                assertThat(offsets(view)).hasSize(50);
+                directory.close();
+                Files.write(file(0, suffix), right);
             }
-            log = reopen();
-            assertThat(offsets(log.view())).hasSize(50);
-            directory.close();
-            assertThat(Files.readAllBytes(file(0, ".index"))).isEqualTo(index);
-            assertThat(Files.readAllBytes(file(0, ".timeindex"))).isEqualTo(times);
+        }
+    }
+
+    private static long first(Optional<LogSlice> found) {
+        try (LogSlice slice = found.orElseThrow()) {
+            return slice.firstBatchOffset();
         }
     }
 

@@ -26,10 +26,15 @@ public final class Checkpoint {
 
     /** Durable on return. */
     public static void writeText(Disk disk, Path file, String text) throws IOException {
+        write(disk, file, ByteBuffer.wrap(text.getBytes(StandardCharsets.UTF_8)));
+    }
+
+    /** The same with any bytes, those between position and limit. */
+    public static void write(Disk disk, Path file, ByteBuffer bytes) throws IOException {
         Path temporary = file.resolveSibling(file.getFileName() + TEMPORARY);
         disk.delete(temporary);
         try (DiskFile out = disk.open(temporary)) {
-            out.write(ByteBuffer.wrap(text.getBytes(StandardCharsets.UTF_8)), 0);
+            out.write(bytes, 0);
             out.force();
         }
         disk.rename(temporary, file);

@@ -79,6 +79,11 @@ public final class AbortedTxnIndex implements Closeable {
         published = Arrays.asList(entries).subList(0, count + 1);
     }
 
+    /** Whether the file holds what is in memory and nothing else. */
+    public boolean isWhole() throws IOException {
+        return file == null || file.size() == (long) published.size() * ENTRY_BYTES;
+    }
+
     /** Makes file and memory hold exactly these; the file is left alone when it does already. */
     public void replaceWith(List<Aborted> wanted) throws IOException {
         long bytesWanted = (long) wanted.size() * ENTRY_BYTES;

@@ -49,8 +49,8 @@ public final class OffsetIndex implements Closeable {
         return table.readInt(entry, 4);
     }
 
-    /** Position of the last indexed batch whose last offset is not above the offset; 0 when there is none. */
-    public int positionAtOrBelow(long offset) {
+    /** The entry of the last indexed batch whose last offset is not above the offset; -1 when there is none. */
+    public int entryAtOrBelow(long offset) {
         int low = 0;
         int high = table.count();
         while (low < high) {
@@ -61,11 +61,11 @@ public final class OffsetIndex implements Closeable {
                 high = middle;
             }
         }
-        return low == 0 ? 0 : position(low - 1);
+        return low - 1;
     }
 
-    /** The last indexed position not above this one; 0 when there is none. */
-    public int indexedPositionAtOrBelow(long position) {
+    /** The last entry whose position is not above this one; -1 when there is none. */
+    public int entryAtOrBelowPosition(long position) {
         int low = 0;
         int high = table.count();
         while (low < high) {
@@ -76,7 +76,7 @@ public final class OffsetIndex implements Closeable {
                 high = middle;
             }
         }
-        return low == 0 ? 0 : position(low - 1);
+        return low - 1;
     }
 
     public void trim() throws IOException {

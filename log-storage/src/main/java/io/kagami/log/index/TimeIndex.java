@@ -58,8 +58,8 @@ public final class TimeIndex implements Closeable {
         return baseOffset + table.readInt(entry, 8);
     }
 
-    /** An offset such that every batch wholly below it is older than the timestamp; the base offset when nothing is known. */
-    public long offsetToScanFrom(long timestampMs) {
+    /** The last entry whose timestamp is not above this one; -1 when there is none. Every batch below its offset is as old. */
+    public int entryAtOrBelow(long timestampMs) {
         int low = 0;
         int high = table.count();
         while (low < high) {
@@ -70,7 +70,7 @@ public final class TimeIndex implements Closeable {
                 high = middle;
             }
         }
-        return low == 0 ? baseOffset : offset(low - 1);
+        return low - 1;
     }
 
     public void trim() throws IOException {

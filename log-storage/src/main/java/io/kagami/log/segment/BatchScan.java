@@ -74,6 +74,11 @@ public final class BatchScan {
         return true;
     }
 
+    /** Stands before the batch once more: the next {@link #next()} finds it again. */
+    void again() {
+        size = 0;
+    }
+
     private boolean stopAt(long start) {
         position = start;
         size = 0;

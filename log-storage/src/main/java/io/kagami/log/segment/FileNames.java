@@ -10,6 +10,7 @@ public final class FileNames {
     public static final String INDEX = ".index";
     public static final String TIME_INDEX = ".timeindex";
     public static final String TXN_INDEX = ".txnindex";
+    public static final String SNAPSHOT = ".snapshot";
     public static final String EPOCHS = "leader-epoch-checkpoint";
     public static final String METADATA = "partition.metadata";
 

@@ -11,12 +11,16 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One segment file and its indexes, append-only. One writer; readers first take a lease ({@link #retain()}), which keeps the file
  * open and the indexes mapped, also after the segment left the log. All errors are {@link IOException}s that name the file.
  */
 public final class Segment {
+    private static final Logger LOG = LoggerFactory.getLogger(Segment.class);
+
     private final Disk disk;
     private final Path directory;
     private final long baseOffset;
@@ -216,6 +220,16 @@ public final class Segment {
         bytesSinceEntry = (int) Math.min(Integer.MAX_VALUE, (long) bytesSinceEntry + bytes);
     }
 
+    /** Takes over what a walk over all its batches would have found; see {@link TrustedLoad}. */
+    void restore(long firstMs, TimeMark latestMark, int tailBytes, int bytes) {
+        firstTimestampMs = firstMs;
+        latestMs = latestMark.timestampMs();
+        latestBase = latestMark.baseOffset();
+        latestLast = latestMark.lastOffset();
+        bytesSinceEntry = tailBytes;
+        publish(bytes);
+    }
+
     private void noteTime(long batchBase, long batchLast, long maxTimestamp, int position) {
         if (position == 0) {
             firstTimestampMs = maxTimestamp;
@@ -279,8 +293,7 @@ public final class Segment {
      * @return a scan that stands on the batch, or null when there is none
      */
     public BatchScan find(long offset, int limit, ByteBuffer window) throws IOException {
-        int from = offsets.positionAtOrBelow(offset);
-        BatchScan scan = new BatchScan(log.channel(), from > limit ? 0 : from, limit, window);
+        BatchScan scan = scanFrom(offsets.entryAtOrBelow(offset), 0, limit, window);
         while (scan.next()) {
             if (scan.lastOffset() >= offset) {
                 return scan;
@@ -290,10 +303,39 @@ public final class Segment {
         return null;
     }
 
+    /**
+     * Stands before the batch of an index entry. The index is checked as a whole only when the last stop was not clean: an entry that
+     * does not describe a batch is passed over here.
+     *
+     * @param fallback position of a batch, to begin at when there is no such entry or a later one when it is not right
+     */
+    private BatchScan scanFrom(int entry, int fallback, int limit, ByteBuffer window) throws IOException {
+        int from = entry < 0 ? fallback : offsets.position(entry);
+        if (from > fallback && from < limit) {
+            BatchScan scan = new BatchScan(log.channel(), from, limit, window);
+            if (scan.next() && scan.lastOffset() == offsets.offset(entry)) {
+                scan.again();
+                return scan;
+            }
+            if (limit <= size) { // else it was cut meanwhile
+                LOG.atWarn()
+                        .addKeyValue("segment", log.path())
+                        .addKeyValue("entry", entry)
+                        .log("Index entry does not fit the segment; looking from further down. To have the index"
+                                + " rebuilt, remove its file while the broker is stopped");
+            }
+        }
+        return new BatchScan(log.channel(), fallback, limit, window);
+    }
+
     /** Finds the first batch at or above {@code fromOffset} whose largest timestamp is not below {@code timestampMs}; null if none. */
     public BatchScan findTime(long timestampMs, long fromOffset, int limit, ByteBuffer window) throws IOException {
-        long from = Math.max(fromOffset, times.offsetToScanFrom(timestampMs));
-        BatchScan scan = find(from, limit, window);
+        int entry = times.entryAtOrBelow(timestampMs);
+        long indexed = entry < 0 ? baseOffset : times.offset(entry);
+        BatchScan scan = find(Math.max(fromOffset, indexed), limit, window);
+        if (entry >= 0 && indexed > fromOffset && !isAt(scan, entry)) {
+            scan = find(fromOffset, limit, window);
+        }
         if (scan == null || scan.maxTimestamp() >= timestampMs) {
             return scan;
         }
@@ -306,17 +348,23 @@ public final class Segment {
         return null;
     }
 
+    private boolean isAt(BatchScan scan, int timeEntry) {
+        return scan != null
+                && scan.lastOffset() == times.offset(timeEntry)
+                && scan.maxTimestamp() == times.timestamp(timeEntry);
+    }
+
     /**
      * End position of the whole batches from {@code from} on that start below {@code upperOffset} and fit in {@code bytesMax};
      * {@code from} itself when not even the first does.
      */
     public int endOfRange(int from, long upperOffset, int bytesMax, int limit, ByteBuffer window) throws IOException {
         long furthest = Math.min((long) from + bytesMax, limit);
-        int known = offsets.indexedPositionAtOrBelow(furthest);
+        int known = offsets.entryAtOrBelowPosition(furthest);
         if (upperOffset != Long.MAX_VALUE) {
-            known = Math.min(known, offsets.positionAtOrBelow(upperOffset));
+            known = Math.min(known, offsets.entryAtOrBelow(upperOffset));
         }
-        BatchScan scan = new BatchScan(log.channel(), Math.max(known, from), limit, window);
+        BatchScan scan = scanFrom(known, from, limit, window);
         while (scan.next()) {
             if (scan.baseOffset() >= upperOffset || scan.position() + scan.sizeInBytes() > furthest) {
                 return (int) scan.position();

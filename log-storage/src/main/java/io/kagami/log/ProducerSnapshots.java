@@ -1,0 +1,154 @@
+package io.kagami.log;
+
+import io.kagami.log.core.ProducerSnapshot;
+import io.kagami.log.core.ProducerTable;
+import io.kagami.log.disk.Checkpoint;
+import io.kagami.log.disk.Disk;
+import io.kagami.log.segment.FileNames;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The producer snapshots of one log: files {@code <20 digits>.snapshot} that hold what the log up to that offset says about its producers.
+ * The writer takes them in memory, so that it does not wait for a disk (KAFKA-15046); the next force, from any thread, writes them,
+ * each forced before it gets its name (KAFKA-9892, KAFKA-15312). A snapshot is gone durably before the log is cut below it.
+ */
+final class ProducerSnapshots {
+    private static final Logger LOG = LoggerFactory.getLogger(ProducerSnapshots.class);
+    private static final int BYTES_MAX = 1 << 30;
+
+    /** Between two forces a log rolls a few times at most; what is dropped costs a longer look back after a truncation. */
+    private static final int TAKEN_MAX = 8;
+
+    private final Disk disk;
+    private final Path directory;
+    private final Object filesLock = new Object();
+    /** Guarded by {@link #filesLock}. */
+    private final TreeSet<Long> files = new TreeSet<>();
+    /** Guarded by itself; never waits for the disk. */
+    private final TreeMap<Long, ByteBuffer> taken = new TreeMap<>();
+
+    /** @param complete see {@link ProducerSnapshot.Read} */
+    record Loaded(long offset, ProducerTable table, boolean complete) {}
+
+    ProducerSnapshots(Disk disk, Path directory) {
+        this.disk = disk;
+        this.directory = directory;
+    }
+
+    /** With the files that are there. */
+    static ProducerSnapshots open(Disk disk, Path directory) throws IOException {
+        ProducerSnapshots snapshots = new ProducerSnapshots(disk, directory);
+        for (Path file : disk.list(directory)) {
+            OptionalLong offset = FileNames.baseOffset(file, FileNames.SNAPSHOT);
+            if (offset.isPresent()) {
+                snapshots.files.add(offset.getAsLong());
+            }
+        }
+        return snapshots;
+    }
+
+    /** Remembers what the log below the offset says, until it is written. Writer only. */
+    void take(long offset, ProducerTable table) {
+        ByteBuffer bytes = ProducerSnapshot.write(table);
+        synchronized (taken) {
+            taken.put(offset, bytes);
+            if (taken.size() > TAKEN_MAX) {
+                taken.pollFirstEntry();
+            }
+        }
+    }
+
+    /** Writes what was taken; durable on return. Any thread. */
+    void write() throws IOException {
+        synchronized (filesLock) {
+            Map.Entry<Long, ByteBuffer> next = first();
+            while (next != null) {
+                Checkpoint.write(disk, FileNames.of(directory, next.getKey(), FileNames.SNAPSHOT), next.getValue());
+                files.add(next.getKey());
+                synchronized (taken) {
+                    taken.remove(next.getKey(), next.getValue());
+                }
+                next = first();
+            }
+        }
+    }
+
+    private Map.Entry<Long, ByteBuffer> first() {
+        synchronized (taken) {
+            return taken.firstEntry();
+        }
+    }
+
+    /** Removes those above an offset, durably: the log is about to be cut there, or does not reach that far. */
+    void removeAbove(long offset) throws IOException {
+        synchronized (filesLock) {
+            synchronized (taken) {
+                taken.tailMap(offset, false).clear();
+            }
+            List<Long> gone = List.copyOf(files.tailSet(offset, false));
+            remove(gone);
+            if (!gone.isEmpty()) {
+                disk.forceDirectory(directory);
+            }
+        }
+    }
+
+    /** Removes those below the first segment; the newest one stays in any case, since a start depends on it. */
+    void removeBelow(long firstBase) throws IOException {
+        synchronized (filesLock) {
+            if (!files.isEmpty()) {
+                remove(List.copyOf(files.headSet(Math.min(firstBase, files.last()), false)));
+            }
+        }
+    }
+
+    /** Removes those that belong to no segment, but for the newest one and those a stop wrote behind the last segment's base. */
+    void removeStray(List<Long> bases) throws IOException {
+        synchronized (filesLock) {
+            List<Long> gone = new ArrayList<>(files);
+            gone.removeAll(bases);
+            long lastBase = bases.isEmpty() ? 0 : bases.get(bases.size() - 1);
+            gone.removeIf(offset -> offset > lastBase || offset.equals(files.last()));
+            remove(gone);
+        }
+    }
+
+    private void remove(List<Long> offsets) throws IOException {
+        for (long offset : offsets) {
+            disk.delete(FileNames.of(directory, offset, FileNames.SNAPSHOT));
+            files.remove(offset);
+        }
+    }
+
+    /** The newest readable one at or below the offset, or null; unreadable ones are removed on the way. */
+    Loaded load(long atMost) throws IOException {
+        synchronized (filesLock) {
+            for (Long offset = files.floor(atMost); offset != null; offset = files.floor(atMost)) {
+                Path file = FileNames.of(directory, offset, FileNames.SNAPSHOT);
+                try {
+                    ByteBuffer bytes = ByteBuffer.wrap(disk.readAll(file, BYTES_MAX));
+                    ProducerSnapshot.Read read = ProducerSnapshot.read(bytes, offset);
+                    return new Loaded(offset, read.table(), read.complete());
+                } catch (ProducerSnapshot.Unreadable e) {
+                    LOG.atWarn()
+                            .addKeyValue("file", file)
+                            .addKeyValue("reason", e.getMessage())
+                            .log(
+                                    "Producer snapshot cannot be read and is removed; an older one or the batches take its place");
+                    remove(List.of(offset));
+                }
+            }
+            return null;
+        }
+    }
+}
