@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /** The source tree under test: where it is and what is in it. */
-final class Checkout {
+public final class Checkout {
     /** Modules with main code, in build order. */
     static final List<String> MODULES =
             List.of("protocol", "log-storage", "raft-lite", "mirror-engine", "broker", "cli");
@@ -16,7 +16,7 @@ final class Checkout {
     private Checkout() {}
 
     /** The directory of the root pom: the property {@code kagami.root}, else the nearest ancestor that has one. */
-    static Path root() {
+    public static Path root() {
         String named = System.getProperty("kagami.root");
         Path start = Path.of(named == null ? "" : named).toAbsolutePath();
         for (Path at = start; at != null; at = at.getParent()) {
@@ -28,7 +28,7 @@ final class Checkout {
     }
 
     /** The distribution that the cli module builds. */
-    static Path distribution() {
+    public static Path distribution() {
         return root().resolve("cli/target/kagami");
     }
 

@@ -7,14 +7,14 @@ import java.net.ServerSocket;
 import java.util.concurrent.ThreadLocalRandom;
 
 /** Free ports of 127.0.0.1, below the ephemeral range so that no client's own connection takes one between two starts. */
-final class Ports {
+public final class Ports {
     private static final int LOWEST = 25_000;
     private static final int COUNT = 1_000;
     private static int next = ThreadLocalRandom.current().nextInt(COUNT);
 
     private Ports() {}
 
-    static synchronized int free() {
+    public static synchronized int free() {
         for (int tries = 0; tries < COUNT; tries++) {
             int port = LOWEST + next++ % COUNT;
             if (nothingListensOn(port)) {
