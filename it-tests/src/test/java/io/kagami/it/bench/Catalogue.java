@@ -5,6 +5,10 @@ import java.util.List;
 
 /** All rows, in the order in which they are measured. */
 final class Catalogue {
+    /** Records a second of the load for which targets speak of a broker's latency. */
+    static final int PACED_RATE = 2_000;
+
+    private static final int FAST_RATE = 20_000;
     private static final List<String> CODECS = List.of("none", "lz4", "zstd");
 
     private Catalogue() {}
@@ -14,6 +18,25 @@ final class Catalogue {
         for (String codec : CODECS) {
             rows.add(new CatchUpRow(codec, 6));
             rows.add(new CatchUpRow(codec, 1));
+        }
+        rows.add(new KillRow());
+        rows.add(new LagRow(PACED_RATE));
+        rows.add(new LagRow(FAST_RATE));
+        rows.add(new ScaleRow(1_000, false));
+        for (String codec : List.of("none", "lz4")) {
+            for (String acks : List.of("all", "1")) {
+                rows.add(new ProduceRow(codec, acks, 16 * 1024));
+                rows.add(new ProduceRow(codec, acks, Pair.LARGE_BATCH));
+            }
+            rows.add(new ConsumeRow(codec));
+            rows.add(new RawFetchRow(codec));
+        }
+        rows.add(new PacedRow(PACED_RATE));
+        rows.add(new PacedRow(FAST_RATE));
+        rows.add(new ConnectionsRow());
+        rows.add(new StartRow());
+        for (int partitions : List.of(100, 1_000, 10_000)) {
+            rows.add(new ScaleRow(partitions, true));
         }
         return rows;
     }

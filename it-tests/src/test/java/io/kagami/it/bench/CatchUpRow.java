@@ -1,6 +1,7 @@
 package io.kagami.it.bench;
 
 import io.kagami.cli.demo.ForkedKafka;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -15,7 +16,7 @@ import org.apache.kafka.common.TopicPartition;
 record CatchUpRow(String codec, int partitions) implements Row {
     private static final int FOLLOWER_NODE = 2;
     private static final Duration PATIENCE = Duration.ofMinutes(5);
-    private static final Duration SOON = Duration.ofSeconds(60);
+    private static final Duration SOON = Duration.ofMinutes(1);
     private static final Duration LOOK = Duration.ofMillis(20);
 
     @Override
@@ -101,6 +102,9 @@ record CatchUpRow(String codec, int partitions) implements Row {
         try (Admin admin = Admin.create(Map.of("bootstrap.servers", lab.sourceBootstrap()))) {
             long bytes = Directories.logBytes(source.dataOf(1), topic, partitions);
             Wait.until("the follower is in the cluster", SOON, LOOK, () -> nodes(admin) == FOLLOWER_NODE);
+            // a run that was interrupted may have left a copy
+            leave(admin, topic, source.dataOf(FOLLOWER_NODE));
+            Machine.settle();
             long asked = System.nanoTime();
             assign(admin, topic, List.of(1, FOLLOWER_NODE));
             Map<String, Double> figures = Copying.measure(
@@ -111,17 +115,22 @@ record CatchUpRow(String codec, int partitions) implements Row {
                     sourcePid(lab),
                     box(lab),
                     PATIENCE);
-            assign(admin, topic, List.of(1));
-            Wait.until(
-                    "the follower has removed its copy",
-                    SOON,
-                    LOOK,
-                    () -> Directories.logBytes(source.dataOf(FOLLOWER_NODE), topic, partitions) == 0
-                            && reassignments(admin) == 0);
+            leave(admin, topic, source.dataOf(FOLLOWER_NODE));
             return figures;
         } finally {
             source.stop(FOLLOWER_NODE);
         }
+    }
+
+    /** Takes the follower's copy away: not before it is whole, for the controller would finish the joining after the leaving. */
+    private void leave(Admin admin, String topic, Path data) throws Exception {
+        Wait.until("the follower has joined", PATIENCE, LOOK, () -> reassignments(admin) == 0);
+        assign(admin, topic, List.of(1));
+        Wait.until(
+                "the follower has removed its copy",
+                SOON,
+                LOOK,
+                () -> reassignments(admin) == 0 && Directories.beginning(data, topic + "-") == 0);
     }
 
     private Copying.Whole whole(String topic, long total, Lab lab) throws Exception {

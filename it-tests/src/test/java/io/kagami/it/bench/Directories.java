@@ -41,6 +41,16 @@ final class Directories {
         });
     }
 
+    /** Number of entries of a directory whose names begin so. */
+    static long beginning(Path dir, String name) {
+        try (Stream<Path> files = Files.list(dir)) {
+            return files.filter(f -> f.getFileName().toString().startsWith(name))
+                    .count();
+        } catch (IOException e) {
+            throw new IllegalStateException("cannot look into " + dir, e);
+        }
+    }
+
     /** Bytes of all segments of a topic below a Kafka data directory; 0 while there are none. */
     static long logBytes(Path data, String topic, int partitions) {
         long bytes = 0;

@@ -19,7 +19,7 @@ import java.util.Map;
 
 /** Kagami as a user runs it: its distribution's launcher, in a process of its own, with the launcher's heap. */
 final class KagamiServer implements AutoCloseable {
-    private static final Duration START = Duration.ofSeconds(60);
+    private static final Duration START = Duration.ofMinutes(1);
     private static final Duration LOOK = Duration.ofMillis(2);
     private static final int FRAME_MAX = 100 << 20;
 
@@ -115,7 +115,7 @@ final class KagamiServer implements AutoCloseable {
     /** Creates a mirror that takes every topic of that pattern; returns when Kagami has agreed. */
     void mirror(String sourceBootstrap, String topics) {
         ClientOptions client = new ClientOptions(
-                List.of(bootstrap()), "bench", Duration.ofSeconds(60), Duration.ofSeconds(10), -1, FRAME_MAX);
+                List.of(bootstrap()), "bench", Duration.ofMinutes(1), Duration.ofSeconds(10), -1, FRAME_MAX);
         try (Wire wire = new Wire(new NettyClusterClient(client, Transports.newGroup(1, "bench")), client, null)) {
             MirrorResponse response = wire.mirrors(
                     PrivateApi.CREATE_CLUSTER_MIRROR,

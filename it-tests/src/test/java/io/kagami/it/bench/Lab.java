@@ -29,7 +29,7 @@ final class Lab implements AutoCloseable {
 
     private static final Map<String, String> EVERY_BROKER = Map.of(
             "log.retention.ms", "-1",
-            "file.delete.delay.ms", "100",
+            "log.segment.delete.delay.ms", "100",
             "auto.create.topics.enable", "false",
             "group.coordinator.rebalance.protocols", "classic");
 

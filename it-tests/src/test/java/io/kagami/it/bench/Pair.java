@@ -2,6 +2,7 @@ package io.kagami.it.bench;
 
 import io.kagami.cli.demo.ForkedKafka;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -14,6 +15,8 @@ final class Pair implements AutoCloseable {
     static final int PARTITIONS = 6;
     static final int LARGE_BATCH = 131_072;
     private static final int WARM_MIB = 256;
+    private static final Duration SOON = Duration.ofMinutes(1);
+    private static final Duration LOOK = Duration.ofMillis(10);
 
     private final Lab lab;
     private final KagamiServer kagami;
@@ -61,29 +64,40 @@ final class Pair implements AutoCloseable {
         return system.equals(Systems.KAGAMI) ? kagami.pid() : kafka.process(1).pid();
     }
 
-    /** A new topic of six partitions. */
-    String create(String system) throws InterruptedException {
+    /** A new topic of six partitions, ready to be written to. */
+    String create(String system) throws Exception {
         String topic = "bench-" + ++topics;
-        Payloads.create(bootstrap(system), new NewTopic(topic, PARTITIONS, (short) 1));
+        create(system, topic);
         return topic;
     }
 
-    void produce(String system, String topic, String codec, String acks, int batchBytes, long records) {
+    private void create(String system, String topic) throws Exception {
+        Payloads.create(bootstrap(system), new NewTopic(topic, PARTITIONS, (short) 1));
+        try (RawClient client = new RawClient(port(system))) {
+            Wait.until(topic + " has leaders", SOON, LOOK, () -> client.serves(topic, PARTITIONS));
+        }
+    }
+
+    /** Seconds from the first send to the last answer; the producer is connected before. */
+    double produce(String system, String topic, String codec, String acks, int batchBytes, long records) {
         Map<String, Object> config = Map.of(
                 ProducerConfig.COMPRESSION_TYPE_CONFIG, codec,
                 ProducerConfig.ACKS_CONFIG, acks,
                 ProducerConfig.BATCH_SIZE_CONFIG, batchBytes,
                 ProducerConfig.LINGER_MS_CONFIG, 5);
         try (KafkaProducer<byte[], byte[]> producer = Payloads.producer(bootstrap(system), config)) {
+            producer.partitionsFor(topic);
+            long began = System.nanoTime();
             Payloads.send(producer, topic, PARTITIONS, records, lab.options().recordBytes());
+            return Wait.secondsSince(began);
         }
     }
 
     /** A topic with records to read, filled at the first call. */
-    String filled(String system, String codec) throws InterruptedException {
+    String filled(String system, String codec) throws Exception {
         String topic = "filled-" + codec;
         if (filled.putIfAbsent(system + topic, true) == null) {
-            Payloads.create(bootstrap(system), new NewTopic(topic, PARTITIONS, (short) 1));
+            create(system, topic);
             produce(system, topic, codec, "1", LARGE_BATCH, lab.options().brokerRecords());
         }
         return topic;

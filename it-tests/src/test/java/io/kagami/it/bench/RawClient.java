@@ -9,6 +9,9 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 
 /**
  * Speaks to one broker of 127.0.0.1 over one blocking socket, with requests written by hand and batches never decoded: what it costs
@@ -24,7 +27,8 @@ final class RawClient implements AutoCloseable {
     private static final short LEADER_NOT_AVAILABLE = 5;
     private static final int HEADER_BYTES = 61;
     private static final int LENGTH_AT = 8;
-    private static final int LAST_DELTA_AT = 23;
+    static final int CRC_AT = 17;
+    static final int LAST_DELTA_AT = 23;
     private static final int COUNT_AT = 57;
     private static final int PREFIX_BYTES = 12;
     private static final byte[] NAME = "bench".getBytes(StandardCharsets.UTF_8);
@@ -83,19 +87,29 @@ final class RawClient implements AutoCloseable {
 
     /** End of each partition, -1 while the topic or its leader is not there. */
     long[] ends(String topic, int partitions) throws IOException {
+        return ends(List.of(topic), partitions);
+    }
+
+    /** Of topics of the same number of partitions, one after the other, in one request. */
+    private long[] ends(List<String> topics, int partitions) throws IOException {
         begin(LIST_OFFSETS, (short) 1);
-        request.putInt(-1).putInt(1);
-        string(topic);
-        request.putInt(partitions);
-        for (int p = 0; p < partitions; p++) {
-            request.putInt(p).putLong(-1);
+        request.putInt(-1).putInt(topics.size());
+        Map<String, Integer> places = new HashMap<>();
+        for (String topic : topics) {
+            places.put(topic, places.size() * partitions);
+            string(topic);
+            request.putInt(partitions);
+            for (int p = 0; p < partitions; p++) {
+                request.putInt(p).putLong(-1);
+            }
         }
         ByteBuffer in = call();
-        long[] ends = new long[partitions];
+        long[] ends = new long[topics.size() * partitions];
         Arrays.fill(ends, -1);
-        int topics = in.getInt();
-        for (int t = 0; t < topics; t++) {
-            skipString(in);
+        int answered = in.getInt();
+        for (int t = 0; t < answered; t++) {
+            String topic = string(in);
+            int place = places.get(topic);
             int count = in.getInt();
             for (int i = 0; i < count; i++) {
                 int partition = in.getInt();
@@ -103,7 +117,7 @@ final class RawClient implements AutoCloseable {
                 in.getLong();
                 long offset = in.getLong();
                 if (error == 0) {
-                    ends[partition] = offset;
+                    ends[place + partition] = offset;
                 } else if (error != UNKNOWN_TOPIC && error != NOT_LEADER && error != LEADER_NOT_AVAILABLE) {
                     throw new IOException("ListOffsets of " + topic + "-" + partition + ": error " + error);
                 }
@@ -112,9 +126,22 @@ final class RawClient implements AutoCloseable {
         return ends;
     }
 
+    /** True when every partition of the topic has a leader that answers. */
+    boolean serves(String topic, int partitions) {
+        try {
+            return Arrays.stream(ends(topic, partitions)).allMatch(end -> end >= 0);
+        } catch (IOException e) {
+            throw new IllegalStateException("the broker cannot be asked for " + topic, e);
+        }
+    }
+
     /** Records in all partitions, as far as they are there. */
     long count(String topic, int partitions) throws IOException {
-        return Arrays.stream(ends(topic, partitions)).filter(end -> end > 0).sum();
+        return count(List.of(topic), partitions);
+    }
+
+    long count(List<String> topics, int partitions) throws IOException {
+        return Arrays.stream(ends(topics, partitions)).filter(end -> end > 0).sum();
     }
 
     /** One Fetch of all partitions of a topic; moves {@code offsets} behind what came. */
@@ -136,7 +163,7 @@ final class RawClient implements AutoCloseable {
         long records = 0;
         int topics = in.getInt();
         for (int t = 0; t < topics; t++) {
-            skipString(in);
+            string(in);
             int count = in.getInt();
             for (int i = 0; i < count; i++) {
                 int partition = in.getInt();
@@ -218,9 +245,10 @@ final class RawClient implements AutoCloseable {
         request.putShort((short) bytes.length).put(bytes);
     }
 
-    private static void skipString(ByteBuffer in) {
-        int length = in.getShort();
-        in.position(in.position() + Math.max(0, length));
+    private static String string(ByteBuffer in) {
+        byte[] bytes = new byte[in.getShort()];
+        in.get(bytes);
+        return new String(bytes, StandardCharsets.UTF_8);
     }
 
     @Override
