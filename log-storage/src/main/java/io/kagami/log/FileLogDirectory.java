@@ -33,6 +33,7 @@ public final class FileLogDirectory implements LogDirectory {
     static final String CLEAN = ".kafka_cleanshutdown";
     static final String RECOVERY_POINTS = "recovery-point-offset-checkpoint";
     static final String START_OFFSETS = "log-start-offset-checkpoint";
+    static final String CLEANED_OFFSETS = "cleaner-offset-checkpoint";
 
     private static final Logger LOG = LoggerFactory.getLogger(FileLogDirectory.class);
 
@@ -45,6 +46,8 @@ public final class FileLogDirectory implements LogDirectory {
     private final Object checkpointLock = new Object();
     private Map<LogName, Long> recoveryPoints = new HashMap<>();
     private Map<LogName, Long> startOffsets = new HashMap<>();
+    private Map<LogName, Long> cleanedOffsets = new HashMap<>();
+    private final RemovedSegments removed = new RemovedSegments();
     private boolean closed;
 
     private FileLogDirectory(Disk disk, Path root, InstantSource clock, FileChannel lockChannel, FileLock lock) {
@@ -104,6 +107,7 @@ public final class FileLogDirectory implements LogDirectory {
         disk.forceDirectory(root);
         recoveryPoints = readOffsets(RECOVERY_POINTS);
         startOffsets = readOffsets(START_OFFSETS);
+        cleanedOffsets = readOffsets(CLEANED_OFFSETS);
         List<Path> children = disk.list(root);
         for (Path child : children) {
             String file = child.getFileName().toString();
@@ -153,7 +157,19 @@ public final class FileLogDirectory implements LogDirectory {
             if (state.endOffset() < recoveryPoint) {
                 lower(name, state.endOffset()); // what is appended there is not on disk before it is forced
             }
-            return new SegmentedLog(disk, directory, name, topicId, options, clock, this::lower, state, recoveryPoint);
+            long cleanedTo = cleanedOffsets.getOrDefault(name, -1L);
+            return new SegmentedLog(
+                    disk,
+                    directory,
+                    name,
+                    topicId,
+                    options,
+                    clock,
+                    this::lower,
+                    state,
+                    recoveryPoint,
+                    cleanedTo,
+                    removed);
         } catch (IOException | RuntimeException e) {
             StorageFault fault =
                     new StorageFault("cannot open log " + name + " in " + directory + ": " + e.getMessage(), e);
@@ -198,7 +214,8 @@ public final class FileLogDirectory implements LogDirectory {
             LogLoader.State state = loader(directory, options).load(empty);
             disk.forceDirectory(directory);
             disk.forceDirectory(root);
-            SegmentedLog log = new SegmentedLog(disk, directory, name, topicId, options, clock, this::lower, state, 0);
+            SegmentedLog log = new SegmentedLog(
+                    disk, directory, name, topicId, options, clock, this::lower, state, 0, -1, removed);
             logs.put(name, log);
             return log;
         } catch (IOException e) {
@@ -256,6 +273,9 @@ public final class FileLogDirectory implements LogDirectory {
             if (startOffsets.remove(name) != null) {
                 writeOffsets(START_OFFSETS, startOffsets);
             }
+            if (cleanedOffsets.remove(name) != null) {
+                writeOffsets(CLEANED_OFFSETS, cleanedOffsets);
+            }
         }
     }
 
@@ -276,6 +296,10 @@ public final class FileLogDirectory implements LogDirectory {
             if (startOffsets.getOrDefault(name, 0L) > offset) {
                 startOffsets.put(name, offset);
                 writeOffsets(START_OFFSETS, startOffsets);
+            }
+            if (cleanedOffsets.getOrDefault(name, 0L) > offset) {
+                cleanedOffsets.put(name, offset);
+                writeOffsets(CLEANED_OFFSETS, cleanedOffsets);
             }
         }
     }
@@ -302,17 +326,21 @@ public final class FileLogDirectory implements LogDirectory {
         synchronized (checkpointLock) {
             Map<LogName, Long> points = new HashMap<>();
             Map<LogName, Long> starts = new HashMap<>();
+            Map<LogName, Long> cleaned = new HashMap<>();
             for (PartitionLog log : logs.values()) {
                 LogName name = log.name();
                 if (log instanceof SegmentedLog segmented) {
                     points.put(name, segmented.recoveryPoint());
                     starts.put(name, segmented.startToWrite());
+                    cleaned.put(name, segmented.cleanedTo());
                 } else {
                     points.put(name, recoveryPoints.getOrDefault(name, 0L));
                     starts.put(name, startOffsets.getOrDefault(name, 0L));
+                    cleaned.put(name, cleanedOffsets.getOrDefault(name, -1L));
                 }
             }
             starts.values().removeIf(start -> start == 0);
+            cleaned.values().removeIf(offset -> offset < 0);
             if (!points.equals(recoveryPoints) || !disk.exists(root.resolve(RECOVERY_POINTS))) {
                 recoveryPoints = points;
                 writeOffsets(RECOVERY_POINTS, points);
@@ -321,7 +349,16 @@ public final class FileLogDirectory implements LogDirectory {
                 startOffsets = starts;
                 writeOffsets(START_OFFSETS, starts);
             }
+            if (!cleaned.equals(cleanedOffsets)) {
+                cleanedOffsets = cleaned;
+                writeOffsets(CLEANED_OFFSETS, cleaned);
+            }
         }
+    }
+
+    @Override
+    public void removeDeleted() {
+        removed.sweep(clock.millis());
     }
 
     private void writeOffsets(String file, Map<LogName, Long> offsets) throws IOException {
@@ -361,6 +398,7 @@ public final class FileLogDirectory implements LogDirectory {
         for (PartitionLog log : logs.values()) {
             clean &= log instanceof SegmentedLog segmented && segmented.close();
         }
+        removed.close();
         try {
             writeCheckpoints();
             if (clean) {

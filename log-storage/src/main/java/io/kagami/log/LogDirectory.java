@@ -30,6 +30,9 @@ public interface LogDirectory extends AutoCloseable {
      */
     void checkpoint();
 
+    /** Removes files of segments that were deleted long enough ago. Called now and then by housekeeping; what fails is tried again. */
+    void removeDeleted();
+
     /** Closes all logs cleanly, then writes the clean-shutdown mark and gives up the lock. */
     @Override
     void close();

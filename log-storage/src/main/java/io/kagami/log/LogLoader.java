@@ -36,7 +36,8 @@ import org.slf4j.LoggerFactory;
  */
 final class LogLoader implements SegmentLoad.Sink {
     private static final Logger LOG = LoggerFactory.getLogger(LogLoader.class);
-    private static final List<String> LEFTOVERS = List.of(Checkpoint.TEMPORARY, ".deleted", ".cleaned", ".swap");
+    private static final List<String> LEFTOVERS =
+            List.of(Checkpoint.TEMPORARY, FileNames.DELETED, FileNames.CLEANED, FileNames.SWAP);
 
     /** Less than the 2^31-1 that makes a jump necessary, since the batch behind it has a length. */
     private static final long FAR = 1L << 30;
@@ -78,6 +79,7 @@ final class LogLoader implements SegmentLoad.Sink {
     }
 
     State load(Before before) throws IOException {
+        new SwapRecovery(disk, directory).run();
         List<Long> bases = List.copyOf(tidy());
         ProducerSnapshots snapshots = ProducerSnapshots.open(disk, directory);
         snapshots.removeStray(bases);

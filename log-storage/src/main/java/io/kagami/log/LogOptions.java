@@ -91,6 +91,16 @@ public record LogOptions(
                 Flush.BY_SYSTEM);
     }
 
+    /**
+     * After this a segment is rolled: {@code segment.ms}, or {@code max.compaction.lag.ms} where that is shorter (a record in the active segment
+     * cannot be compacted), less a part of the jitter that depends on the segment.
+     */
+    public long rollMs(long baseOffset) {
+        long ms = compaction.enabled() ? Math.max(1, Math.min(segmentMs, compaction.maxLagMs())) : segmentMs;
+        long jitter = Math.min(segmentJitterMs, segmentMs);
+        return jitter <= 0 ? ms : Math.max(0, ms - Math.floorMod(baseOffset * 0x9E3779B97F4A7C15L, jitter));
+    }
+
     public LogOptions with(Retention changed) {
         return with(producerExpiryMs, changed, compaction, flush);
     }

@@ -1,11 +1,17 @@
 package io.kagami.log;
 
+import io.kagami.log.clean.Cleaned;
+import io.kagami.log.clean.Compactor;
+import io.kagami.log.clean.core.DirtyRange;
+import io.kagami.log.clean.core.RetentionPlan;
 import io.kagami.log.core.EpochHistory;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.UUID;
+import java.util.concurrent.Executor;
+import java.util.function.LongSupplier;
 
 /** A log that could not be opened: it has a name, and a reason that every other call answers with. Its files are left as they are. */
 final class OfflineLog implements PartitionLog, LogView {
@@ -79,8 +85,28 @@ final class OfflineLog implements PartitionLog, LogView {
     }
 
     @Override
+    public RetentionPlan retain(long nowMs, long bound) {
+        throw fault();
+    }
+
+    @Override
+    public Optional<DirtyRange> dirty(long nowMs, long bound) {
+        return Optional.empty();
+    }
+
+    @Override
+    public Cleaned compact(Compactor compactor, long nowMs, LongSupplier bound, Executor writer) {
+        throw fault();
+    }
+
+    @Override
     public void reconfigure(LogOptions options) {
         // read again at the next start
+    }
+
+    @Override
+    public LogOptions options() {
+        return LogOptions.DEFAULT;
     }
 
     @Override

@@ -1,7 +1,16 @@
 package io.kagami.log;
 
+import io.kagami.log.clean.Cleaned;
+import io.kagami.log.clean.CleaningFailed;
+import io.kagami.log.clean.Compactor;
+import io.kagami.log.clean.Pace;
+import io.kagami.log.clean.core.DirtyRange;
+import io.kagami.log.clean.core.RetentionPlan;
 import java.nio.ByteBuffer;
+import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.Executor;
+import java.util.function.LongSupplier;
 
 /**
  * The log of one partition. All methods but {@link #view()}, {@link #name()}, {@link #topicId()}, {@link #force()} and
@@ -51,7 +60,38 @@ public interface PartitionLog {
     /** Forgets producers that have been idle for as long as the options say; how many. Never one with an open transaction. */
     int expireProducers(long nowMs);
 
+    /**
+     * Deletes the oldest segments as far as the options say and no segment reaches beyond the bound; the log start moves up to the first that
+     * remains. When all are too old, the active one is rolled first.
+     *
+     * @param bound high watermark, or less where less is known to be safe
+     * @return what went; asking again at the same time finds nothing
+     */
+    RetentionPlan retain(long nowMs, long bound);
+
+    /**
+     * What there is to compact, empty when {@code cleanup.policy} does not say so. Any thread.
+     *
+     * @param bound nothing at or above it is touched, nor above the last stable offset
+     */
+    Optional<DirtyRange> dirty(long nowMs, long bound);
+
+    /**
+     * Compacts the log once, on the calling thread, which must not be the writer's. Whatever happens, the log stays as it was or becomes
+     * shorter by what is superfluous.
+     *
+     * @param bound as in {@link #dirty}; asked again before segments are replaced
+     * @param writer runs tasks on the writer's thread, soon
+     * @throws CleaningFailed when it does not work for now
+     * @throws StorageFault when the disk failed while segments were being replaced; the log is offline
+     */
+    Cleaned compact(Compactor compactor, long nowMs, LongSupplier bound, Executor writer)
+            throws CleaningFailed, Pace.Stopped;
+
     void reconfigure(LogOptions options);
+
+    /** Any thread. */
+    LogOptions options();
 
     /** Forces data to disk and returns when it is there. Any thread. */
     void force();

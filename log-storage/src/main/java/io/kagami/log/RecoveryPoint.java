@@ -15,7 +15,7 @@ final class RecoveryPoint {
     private final Object lock = new Object();
     private volatile long point;
     private volatile long startToWrite;
-    private int truncations;
+    private volatile int truncations;
     private boolean cutting;
 
     /** Makes what was written down about a log durably no higher than an offset, before the log is cut there. */
@@ -35,6 +35,11 @@ final class RecoveryPoint {
         return point;
     }
 
+    /** How often the log was cut or restarted since it was opened. Any thread. */
+    int cuts() {
+        return truncations;
+    }
+
     /** The log start to write down; lowered before a restart below it. Any thread. */
     long startToWrite() {
         return startToWrite;
@@ -47,7 +52,8 @@ final class RecoveryPoint {
     /** Everything derived is lowered durably before a byte of the log goes, or a crash in between would leave it too high. */
     void lowerTo(long offset) throws IOException {
         synchronized (lock) {
-            truncations++;
+            int next = truncations + 1;
+            truncations = next;
             cutting = true;
             long lower = Math.min(point, offset);
             point = lower;

@@ -4,6 +4,7 @@ import io.kagami.log.core.BatchHeader;
 import io.kagami.log.core.ProducerTable.Aborted;
 import io.kagami.log.disk.Disk;
 import io.kagami.log.segment.BatchScan;
+import io.kagami.log.segment.FileNames;
 import io.kagami.log.segment.Segment;
 import io.kagami.log.segment.SegmentList;
 import io.kagami.log.segment.SegmentLoad;
@@ -11,6 +12,7 @@ import io.kagami.log.segment.SegmentSettings;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -23,15 +25,17 @@ final class SegmentChain implements RecoveryPoint.DirectoryForce {
 
     private final Disk disk;
     private final Path directory;
+    private final RemovedSegments removed;
     private SegmentSettings settings;
     private SegmentList segments;
     private Segment active;
     private long sealedBytes;
     private volatile boolean directoryChanged = true;
 
-    SegmentChain(Disk disk, Path directory, SegmentSettings settings, SegmentList segments) {
+    SegmentChain(Disk disk, Path directory, SegmentSettings settings, SegmentList segments, RemovedSegments removed) {
         this.disk = disk;
         this.directory = directory;
+        this.removed = removed;
         this.settings = settings;
         use(segments);
     }
@@ -55,6 +59,10 @@ final class SegmentChain implements RecoveryPoint.DirectoryForce {
 
     long sizeInBytes() {
         return sealedBytes + active.size();
+    }
+
+    SegmentSettings settings() {
+        return settings;
     }
 
     /** For segments made from now on. */
@@ -154,12 +162,42 @@ final class SegmentChain implements RecoveryPoint.DirectoryForce {
         return dropped;
     }
 
-    /** Removes the files of segments that left the chain; readers that hold them go on. */
-    void delete(List<Segment> dropped) throws IOException {
+    /**
+     * Gives the files of segments that left the chain other names, the oldest first, and has them removed later; readers that hold them go on.
+     * Files that are missing are passed over (KAFKA-6324).
+     */
+    void delete(List<Segment> dropped, long nowMs, long delayMs) throws IOException {
         for (Segment segment : dropped) {
-            segment.deleteFiles();
-            segment.release();
+            Segment.rename(disk, directory, segment.baseOffset(), "", FileNames.DELETED, false);
+            directoryChanged = true;
+            removed.add(segment, disk, directory, nowMs, delayMs);
         }
+    }
+
+    /**
+     * Puts one segment, whose files are complete and end in {@code .cleaned}, in the place of some neighbours. A crash at any point leaves either
+     * the old ones or what {@link SwapRecovery} makes the new one of: names change on disk in the order they are changed here.
+     *
+     * @return false when the old ones are not all there any more
+     */
+    boolean replace(List<Segment> old, Segment cleaned, long nowMs, long delayMs) throws IOException {
+        int from = segments.floor(old.get(0).baseOffset());
+        int to = from + old.size();
+        if (to >= segments.count() || !segments.all().subList(from, to).equals(old)) {
+            return false; // the last one, which is appended to, is never replaced
+        }
+        Segment.rename(disk, directory, cleaned.baseOffset(), FileNames.CLEANED, FileNames.SWAP, true);
+        for (Segment segment : old) {
+            Segment.rename(disk, directory, segment.baseOffset(), "", FileNames.DELETED, false);
+        }
+        Segment.rename(disk, directory, cleaned.baseOffset(), FileNames.SWAP, "", true);
+        directoryChanged = true;
+        List<Segment> all = new ArrayList<>(segments.first(from).all());
+        all.add(cleaned);
+        all.addAll(segments.without(to).all());
+        use(SegmentList.of(all));
+        old.forEach(segment -> removed.add(segment, disk, directory, nowMs, delayMs));
+        return true;
     }
 
     /** Makes created and removed names durable. Any thread. */

@@ -1,10 +1,18 @@
 package io.kagami.log;
 
+import io.kagami.log.clean.Cleaned;
+import io.kagami.log.clean.CleaningFailed;
+import io.kagami.log.clean.Compactor;
+import io.kagami.log.clean.Pace;
+import io.kagami.log.clean.core.DirtyRange;
+import io.kagami.log.clean.core.ProducerEnd;
+import io.kagami.log.clean.core.RetentionPlan;
 import io.kagami.log.core.BatchHeader;
 import io.kagami.log.core.BatchWalker;
 import io.kagami.log.core.ControlRecord;
 import io.kagami.log.core.EpochHistory;
 import io.kagami.log.core.ProducerCheck;
+import io.kagami.log.core.ProducerEntry;
 import io.kagami.log.core.ProducerEntry.Batch;
 import io.kagami.log.core.ProducerFault;
 import io.kagami.log.core.ProducerFault.Reason;
@@ -17,8 +25,13 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.InstantSource;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.Executor;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -34,7 +47,8 @@ final class SegmentedLog implements PartitionLog {
     private final InstantSource clock;
     private final SegmentChain chain;
     private final RecoveryPoint recovery;
-    private LogOptions options;
+    private final LogCleaning cleaning;
+    private volatile LogOptions options;
     private long startOffset;
     private long endOffset;
     private EpochHistory epochs;
@@ -53,14 +67,17 @@ final class SegmentedLog implements PartitionLog {
             InstantSource clock,
             RecoveryPoint.Lowering lowering,
             LogLoader.State state,
-            long recoveryPoint) {
+            long recoveryPoint,
+            long cleanedTo,
+            RemovedSegments removed) {
         this.name = name;
         this.topicId = topicId;
         this.options = options;
         this.clock = clock;
-        this.chain = new SegmentChain(disk, directory, settings(options), state.segments());
+        this.chain = new SegmentChain(disk, directory, settings(options), state.segments(), removed);
         this.recovery =
                 new RecoveryPoint(name, lowering, Math.min(recoveryPoint, state.endOffset()), state.startOffset());
+        this.cleaning = new LogCleaning(this, chain, recovery, cleanedTo);
         this.startOffset = state.startOffset();
         this.endOffset = state.endOffset();
         this.epochs = state.epochs();
@@ -80,7 +97,7 @@ final class SegmentedLog implements PartitionLog {
     }
 
     @Override
-    public LogView view() {
+    public SegmentedView view() {
         return view;
     }
 
@@ -202,7 +219,7 @@ final class SegmentedLog implements PartitionLog {
 
     private boolean isDue(long timestampMs, long nowMs) {
         Segment active = chain.active();
-        return active.size() > 0 && active.ageMs(timestampMs, nowMs) > options.segmentMs();
+        return active.size() > 0 && active.ageMs(timestampMs, nowMs) > options.rollMs(active.baseOffset());
     }
 
     private void writeRun(ByteBuffer batches, int from, int to) throws IOException {
@@ -255,6 +272,7 @@ final class SegmentedLog implements PartitionLog {
         try {
             recovery.lowerTo(newEnd);
             snapshots.removeAbove(newEnd);
+            cleaning.lowerTo(newEnd);
             endOffset = chain.cutAt(newEnd, clock.millis());
             epochs = epochs.truncateFromEnd(endOffset);
             if (endOffset < newEnd) {
@@ -306,6 +324,7 @@ final class SegmentedLog implements PartitionLog {
         try {
             recovery.lowerTo(offset);
             snapshots.removeAbove(-1);
+            cleaning.lowerTo(offset);
             chain.restartAt(offset, clock.millis());
         } catch (IOException e) {
             throw goOffline("restart", e);
@@ -337,8 +356,8 @@ final class SegmentedLog implements PartitionLog {
         List<Segment> dropped = chain.dropBelow(newStart);
         publish();
         try {
-            chain.delete(dropped);
             snapshots.removeBelow(chain.list().get(0).baseOffset());
+            chain.delete(dropped, clock.millis(), options.retention().fileDeleteDelayMs());
         } catch (IOException e) {
             throw goOffline("delete segments", e);
         }
@@ -350,9 +369,80 @@ final class SegmentedLog implements PartitionLog {
     }
 
     @Override
+    public RetentionPlan retain(long nowMs, long bound) {
+        requireOnline();
+        LogOptions.Retention policy = options.retention();
+        RetentionPlan.Limits limits = new RetentionPlan.Limits(policy.enabled(), policy.ms(), policy.bytes());
+        RetentionPlan plan = RetentionPlan.of(view.facts(), startOffset, Math.min(bound, endOffset), limits, nowMs);
+        if (plan.segments() == 0) {
+            return plan;
+        }
+        if (plan.all()) {
+            try {
+                chain.roll(endOffset, nowMs);
+            } catch (IOException e) {
+                throw goOffline("roll", e);
+            }
+        }
+        LOG.atInfo()
+                .addKeyValue("log", name)
+                .addKeyValue("segments", plan.segments())
+                .addKeyValue("bytes", plan.bytes())
+                .addKeyValue("startOffset", plan.startOffset())
+                .log("Retention deletes segments");
+        advanceStart(plan.startOffset());
+        return plan;
+    }
+
+    @Override
+    public Optional<DirtyRange> dirty(long nowMs, long bound) {
+        return offline == null ? cleaning.dirty(nowMs, bound) : Optional.empty();
+    }
+
+    @Override
+    public Cleaned compact(Compactor compactor, long nowMs, LongSupplier bound, Executor writer)
+            throws CleaningFailed, Pace.Stopped {
+        return cleaning.compact(compactor, nowMs, bound, writer);
+    }
+
+    /** Swaps a compacted segment in; false when the old ones are no longer all there. */
+    boolean replace(List<Segment> old, Segment cleaned) {
+        requireOnline();
+        try {
+            boolean done = chain.replace(
+                    old, cleaned, clock.millis(), options.retention().fileDeleteDelayMs());
+            publish();
+            return done;
+        } catch (IOException e) {
+            throw goOffline("replace segments of", e);
+        }
+    }
+
+    /** Where each active producer stands. */
+    Map<Long, ProducerEnd> producerEnds() {
+        Map<Long, ProducerEnd> ends = new HashMap<>();
+        for (ProducerEntry each : producers.entries()) {
+            int count = each.batches().size();
+            long last = count == 0 ? -1 : each.batches().get(count - 1).lastOffset();
+            ends.put(each.producerId(), new ProducerEnd(last, each.epoch()));
+        }
+        return ends;
+    }
+
+    /** End of the last compaction, -1 when there was none. Any thread. */
+    long cleanedTo() {
+        return cleaning.cleanedTo();
+    }
+
+    @Override
     public void reconfigure(LogOptions newOptions) {
         options = newOptions;
         chain.settings(settings(newOptions));
+    }
+
+    @Override
+    public LogOptions options() {
+        return options;
     }
 
     @Override

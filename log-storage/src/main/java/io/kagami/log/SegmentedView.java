@@ -1,5 +1,6 @@
 package io.kagami.log;
 
+import io.kagami.log.clean.core.SegmentFacts;
 import io.kagami.log.core.EpochHistory;
 import io.kagami.log.core.ProducerTable.Aborted;
 import io.kagami.log.segment.BatchScan;
@@ -57,6 +58,27 @@ final class SegmentedView implements LogView {
 
     SegmentList segments() {
         return segments;
+    }
+
+    /** What cleaning needs to know of the segments, the active one last. */
+    List<SegmentFacts> facts() {
+        List<SegmentFacts> facts = new ArrayList<>(segments.count());
+        for (int i = 0; i < segments.count(); i++) {
+            Segment segment = segments.get(i);
+            Segment next = i + 1 < segments.count() ? segments.get(i + 1) : null;
+            long largestMs = (next == null ? lastSegmentTime : segment.latest()).timestampMs();
+            if (largestMs < 0) { // v0 messages have no time: when the segment was last written to
+                largestMs = next == null ? segment.createdMs() : next.createdMs();
+            }
+            facts.add(new SegmentFacts(
+                    segment.baseOffset(),
+                    next == null ? endOffset : next.baseOffset(),
+                    limit(i),
+                    segment.indexEntries(),
+                    segment.firstTimestampMs(),
+                    largestMs));
+        }
+        return facts;
     }
 
     @Override

@@ -30,6 +30,11 @@ final class FaultyDisk implements Disk {
     }
 
     @Override
+    public long modifiedMs(Path file) throws IOException {
+        return real.modifiedMs(file);
+    }
+
+    @Override
     public List<Path> list(Path directory) throws IOException {
         return real.list(directory);
     }

@@ -168,6 +168,11 @@ final class SimDisk implements Disk {
     }
 
     @Override
+    public long modifiedMs(Path file) throws IOException {
+        return real.modifiedMs(file);
+    }
+
+    @Override
     public List<Path> list(Path directory) throws IOException {
         return real.list(directory);
     }

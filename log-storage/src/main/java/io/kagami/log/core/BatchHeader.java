@@ -48,6 +48,7 @@ public final class BatchHeader {
     private static final int LOG_APPEND_TIME = 0x08;
     private static final int TRANSACTIONAL = 0x10;
     private static final int CONTROL = 0x20;
+    private static final int DELETE_HORIZON = 0x40;
 
     private BatchHeader() {}
 
@@ -123,6 +124,12 @@ public final class BatchHeader {
     public static long baseTimestamp(ByteBuffer buf, int at) {
         byte magic = magic(buf, at);
         return magic >= 2 ? buf.getLong(at + 27) : magic == 1 ? buf.getLong(at + 18) : -1;
+    }
+
+    /** When tombstones or the marker of this batch may go, in ms; -1 when it has no such time yet. Takes the place of the base timestamp (KIP-534). */
+    public static long deleteHorizonMs(ByteBuffer buf, int at) {
+        boolean has = magic(buf, at) >= 2 && (attributes(buf, at) & DELETE_HORIZON) != 0;
+        return has ? baseTimestamp(buf, at) : -1;
     }
 
     /** Largest timestamp in ms (a compressed v1 message carries the largest of its records); -1 for v0. */

@@ -14,6 +14,9 @@ public interface Disk {
     /** Bytes of a file that exists. */
     long size(Path file) throws IOException;
 
+    /** When a file that exists was last written to, in ms since the epoch. */
+    long modifiedMs(Path file) throws IOException;
+
     /** Direct children, sorted by name; empty when the directory is absent. */
     List<Path> list(Path directory) throws IOException;
 

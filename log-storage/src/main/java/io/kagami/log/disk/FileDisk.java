@@ -34,6 +34,11 @@ public final class FileDisk implements Disk {
     }
 
     @Override
+    public long modifiedMs(Path file) throws IOException {
+        return Files.getLastModifiedTime(file).toMillis();
+    }
+
+    @Override
     public List<Path> list(Path directory) throws IOException {
         try (Stream<Path> children = Files.list(directory)) {
             return children.sorted().toList();

@@ -14,6 +14,15 @@ public final class FileNames {
     public static final String EPOCHS = "leader-epoch-checkpoint";
     public static final String METADATA = "partition.metadata";
 
+    /** Behind the name of a file that compaction is writing; worth nothing after a crash. */
+    public static final String CLEANED = ".cleaned";
+
+    /** Behind the name of a file that compaction has finished: it takes the place of older segments, also after a crash. */
+    public static final String SWAP = ".swap";
+
+    /** Behind the name of a file that has left the log and will be removed. */
+    public static final String DELETED = ".deleted";
+
     private static final int DIGITS = 20;
 
     private FileNames() {}

@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -20,6 +21,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class Segment {
     private static final Logger LOG = LoggerFactory.getLogger(Segment.class);
+    private static final List<String> INDEXES = List.of(FileNames.INDEX, FileNames.TIME_INDEX, FileNames.TXN_INDEX);
 
     private final Disk disk;
     private final Path directory;
@@ -67,19 +69,33 @@ public final class Segment {
     static Segment open(
             Disk disk, Path directory, long baseOffset, SegmentSettings settings, boolean growing, long nowMs)
             throws IOException {
+        return open(disk, directory, baseOffset, "", settings, growing, nowMs);
+    }
+
+    private static Segment open(
+            Disk disk,
+            Path directory,
+            long baseOffset,
+            String suffix,
+            SegmentSettings settings,
+            boolean growing,
+            long nowMs)
+            throws IOException {
         DiskFile log = null;
         OffsetIndex offsets = null;
         TimeIndex times = null;
         try {
-            log = disk.open(FileNames.of(directory, baseOffset, FileNames.LOG));
+            Path file = FileNames.of(directory, baseOffset, FileNames.LOG + suffix);
+            long madeMs = disk.exists(file) ? Math.min(nowMs, disk.modifiedMs(file)) : nowMs;
+            log = disk.open(file);
             int max = settings.indexBytesMax();
             offsets = OffsetIndex.open(
-                    disk, FileNames.of(directory, baseOffset, FileNames.INDEX), baseOffset, max, growing);
+                    disk, FileNames.of(directory, baseOffset, FileNames.INDEX + suffix), baseOffset, max, growing);
             times = TimeIndex.open(
-                    disk, FileNames.of(directory, baseOffset, FileNames.TIME_INDEX), baseOffset, max, growing);
+                    disk, FileNames.of(directory, baseOffset, FileNames.TIME_INDEX + suffix), baseOffset, max, growing);
             AbortedTxnIndex aborted =
-                    AbortedTxnIndex.open(disk, FileNames.of(directory, baseOffset, FileNames.TXN_INDEX));
-            return new Segment(disk, directory, baseOffset, settings, nowMs, log, offsets, times, aborted);
+                    AbortedTxnIndex.open(disk, FileNames.of(directory, baseOffset, FileNames.TXN_INDEX + suffix));
+            return new Segment(disk, directory, baseOffset, settings, madeMs, log, offsets, times, aborted);
         } catch (IOException | RuntimeException e) {
             closeQuietly(e, times, offsets, log);
             throw e;
@@ -89,15 +105,56 @@ public final class Segment {
     /** A new empty one; leftovers of the same name are removed first. */
     public static Segment create(Disk disk, Path directory, long baseOffset, SegmentSettings settings, long nowMs)
             throws IOException {
-        deleteFiles(disk, directory, baseOffset);
-        return open(disk, directory, baseOffset, settings, true, nowMs);
+        return create(disk, directory, baseOffset, "", settings, nowMs);
+    }
+
+    /** The same with something behind the names of its files; see {@link #rename}. */
+    public static Segment create(
+            Disk disk, Path directory, long baseOffset, String suffix, SegmentSettings settings, long nowMs)
+            throws IOException {
+        deleteFiles(disk, directory, baseOffset, suffix);
+        return open(disk, directory, baseOffset, suffix, settings, true, nowMs);
     }
 
     /** Removes the files of a segment; the log first, so that what a crash leaves behind is an orphaned index at most. */
     public static void deleteFiles(Disk disk, Path directory, long baseOffset) throws IOException {
-        disk.delete(FileNames.of(directory, baseOffset, FileNames.LOG));
-        deleteIndexes(disk, directory, baseOffset);
-        disk.delete(FileNames.of(directory, baseOffset, FileNames.TXN_INDEX));
+        deleteFiles(disk, directory, baseOffset, "");
+    }
+
+    /** The same with something behind the names of its files. */
+    public static void deleteFiles(Disk disk, Path directory, long baseOffset, String suffix) throws IOException {
+        disk.delete(FileNames.of(directory, baseOffset, FileNames.LOG + suffix));
+        for (String index : INDEXES) {
+            disk.delete(FileNames.of(directory, baseOffset, index + suffix));
+        }
+    }
+
+    /**
+     * Gives the files of a segment other names; those that are not there are passed over, so it can be repeated. Leases go on, and so
+     * does an object that has been sealed.
+     *
+     * @param logLast whether the log file is renamed after its indexes: its name then says that all are there
+     */
+    public static void rename(
+            Disk disk, Path directory, long baseOffset, String fromSuffix, String toSuffix, boolean logLast)
+            throws IOException {
+        if (!logLast) {
+            renameFile(disk, directory, baseOffset, FileNames.LOG, fromSuffix, toSuffix);
+        }
+        for (String index : INDEXES) {
+            renameFile(disk, directory, baseOffset, index, fromSuffix, toSuffix);
+        }
+        if (logLast) {
+            renameFile(disk, directory, baseOffset, FileNames.LOG, fromSuffix, toSuffix);
+        }
+    }
+
+    private static void renameFile(Disk disk, Path directory, long baseOffset, String kind, String from, String to)
+            throws IOException {
+        Path old = FileNames.of(directory, baseOffset, kind + from);
+        if (disk.exists(old)) {
+            disk.rename(old, FileNames.of(directory, baseOffset, kind + to));
+        }
     }
 
     static void deleteIndexes(Disk disk, Path directory, long baseOffset) throws IOException {
@@ -125,6 +182,21 @@ public final class Segment {
     /** Largest timestamp as of the last {@link #publish}. */
     public TimeMark latest() {
         return latest;
+    }
+
+    /** Timestamp of the first batch in ms; -1 when there is none. */
+    public long firstTimestampMs() {
+        return firstTimestampMs;
+    }
+
+    /** When the segment was made in ms, or last written to before the log was opened. */
+    public long createdMs() {
+        return createdMs;
+    }
+
+    /** Entries of the larger index. */
+    public int indexEntries() {
+        return Math.max(offsets.count(), times.count());
     }
 
     public AbortedTxnIndex aborted() {
