@@ -14,6 +14,9 @@ import io.kagami.broker.api.MetadataOptions;
 import io.kagami.broker.api.OffsetsHandler;
 import io.kagami.broker.api.ProduceHandler;
 import io.kagami.broker.api.TopicConfigs;
+import io.kagami.broker.clean.CleanerLoop;
+import io.kagami.broker.clean.CleanerMeters;
+import io.kagami.broker.clean.RecordRewriter;
 import io.kagami.broker.cluster.Cluster;
 import io.kagami.broker.cluster.RaftCluster;
 import io.kagami.broker.core.cluster.TopicImage;
@@ -29,6 +32,7 @@ import io.kagami.log.FileLogDirectory;
 import io.kagami.log.LogDirectory;
 import io.kagami.log.LogName;
 import io.kagami.log.LogOptions;
+import io.kagami.log.clean.Compactor;
 import io.kagami.mirror.EngineOptions;
 import io.kagami.mirror.core.RetryPolicy;
 import io.kagami.protocol.Transports;
@@ -129,13 +133,35 @@ public final class Broker implements AutoCloseable {
         partitions = new PartitionTable(logs, loops, this::logOptions, config.topicDefaults());
         cluster.listen(partitions::follow);
         meters.partitions(partitions, loops);
-        begun("housekeeping", new HousekeepingLoop(partitions, logs, clock)).start();
+        BrokerConfig.Cleaning cleaning = config.cleaning();
+        begun("housekeeping", new HousekeepingLoop(partitions, logs, clock, cleaning.retentionEveryMs()))
+                .start();
+        if (cleaning.enabled()) {
+            begun("cleaner", cleaner(cleaning)).start();
+        }
         missing.set("starting the request handlers");
         apis.set(Apis.of(families()));
         writePorts();
         server.start();
         missing.set(null);
         LOG.info("ready: {}", describe());
+    }
+
+    private CleanerLoop cleaner(BrokerConfig.Cleaning wanted) {
+        int batchBytesMax = inflatedBytesMax();
+        Compactor.Limits limits =
+                new Compactor.Limits(wanted.mapBytes(), wanted.mapLoadFactor(), wanted.bufferBytes(), batchBytesMax);
+        return new CleanerLoop(
+                () -> List.copyOf(partitions.cleanables()),
+                new RecordRewriter(batchBytesMax),
+                new CleanerLoop.Settings(wanted.threads(), wanted.bytesPerSecond(), wanted.backoffMs(), limits),
+                new CleanerMeters(registry),
+                clock);
+    }
+
+    private static int inflatedBytesMax() {
+        return (int) Math.max(
+                INFLATED_MIN, Math.min(INFLATED_MAX, Runtime.getRuntime().maxMemory() / 8));
     }
 
     private void listen() throws IOException {
@@ -165,8 +191,7 @@ public final class Broker implements AutoCloseable {
         HashedWheelTimer timer = new HashedWheelTimer(
                 new DefaultThreadFactory("fetch-timer", true), TIMER_TICK_MS, TimeUnit.MILLISECONDS);
         begun("timer", timer::stop);
-        int inflatedBytesMax = (int) Math.max(
-                INFLATED_MIN, Math.min(INFLATED_MAX, Runtime.getRuntime().maxMemory() / 8));
+        int inflatedBytesMax = inflatedBytesMax();
         FetchHandler fetch = new FetchHandler(
                 partitions,
                 timer,

@@ -9,6 +9,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -47,6 +48,7 @@ public record BrokerConfig(
         int connectionsMax,
         long idleMs,
         Mirroring mirroring,
+        Cleaning cleaning,
         Map<String, String> shown,
         List<String> warnings) {
     /** A host and a port. */
@@ -73,6 +75,23 @@ public record BrokerConfig(
             int initialRebalanceDelayMs,
             int offsetMetadataBytesMax) {}
 
+    /**
+     * Retention and compaction; memory is that of one thread.
+     *
+     * @param bytesPerSecond read and written over all threads
+     * @param mapBytes for the keys of one compaction
+     * @param bufferBytes for reading, and as much for writing
+     */
+    public record Cleaning(
+            boolean enabled,
+            int threads,
+            double bytesPerSecond,
+            long mapBytes,
+            double mapLoadFactor,
+            int bufferBytes,
+            long backoffMs,
+            long retentionEveryMs) {}
+
     /** Settings of all mirrors; {@code inFlightBytesMax} bounds bytes fetched and not yet written. */
     public record Mirroring(
             long refreshIntervalMs,
@@ -86,16 +105,23 @@ public record BrokerConfig(
     private static final Pattern LISTENER =
             Pattern.compile("([A-Za-z0-9_]+)://(\\[[0-9a-fA-F:.%]+]|[^:\\[\\]/]*):(\\d{1,5})");
     private static final Pattern HTTP = Pattern.compile("http://(\\[[0-9a-fA-F:.%]+]|[^:\\[\\]/]+):(\\d{1,5})/?");
-    private static final Map<ConfigKey, String> TOPIC_KEYS = Map.of(
-            ConfigKey.MESSAGE_BYTES, "max.message.bytes",
-            ConfigKey.SEGMENT_BYTES, "segment.bytes",
-            ConfigKey.ROLL_MS, "segment.ms",
-            ConfigKey.INDEX_INTERVAL, "index.interval.bytes",
-            ConfigKey.INDEX_BYTES, "segment.index.bytes",
-            ConfigKey.CLEANUP_POLICY, "cleanup.policy",
-            ConfigKey.TIMESTAMP_TYPE, "message.timestamp.type",
-            ConfigKey.TIMESTAMP_BEFORE, "message.timestamp.before.max.ms",
-            ConfigKey.TIMESTAMP_AFTER, "message.timestamp.after.max.ms");
+    private static final Map<ConfigKey, String> TOPIC_KEYS = Map.ofEntries(
+            Map.entry(ConfigKey.MESSAGE_BYTES, "max.message.bytes"),
+            Map.entry(ConfigKey.SEGMENT_BYTES, "segment.bytes"),
+            Map.entry(ConfigKey.ROLL_MS, "segment.ms"),
+            Map.entry(ConfigKey.ROLL_JITTER, "segment.jitter.ms"),
+            Map.entry(ConfigKey.INDEX_INTERVAL, "index.interval.bytes"),
+            Map.entry(ConfigKey.INDEX_BYTES, "segment.index.bytes"),
+            Map.entry(ConfigKey.CLEANUP_POLICY, "cleanup.policy"),
+            Map.entry(ConfigKey.RETENTION_BYTES, "retention.bytes"),
+            Map.entry(ConfigKey.DELETE_DELAY, "file.delete.delay.ms"),
+            Map.entry(ConfigKey.CLEANER_RATIO, "min.cleanable.dirty.ratio"),
+            Map.entry(ConfigKey.CLEANER_DELETE_RETENTION, "delete.retention.ms"),
+            Map.entry(ConfigKey.CLEANER_MIN_LAG, "min.compaction.lag.ms"),
+            Map.entry(ConfigKey.CLEANER_MAX_LAG, "max.compaction.lag.ms"),
+            Map.entry(ConfigKey.TIMESTAMP_TYPE, "message.timestamp.type"),
+            Map.entry(ConfigKey.TIMESTAMP_BEFORE, "message.timestamp.before.max.ms"),
+            Map.entry(ConfigKey.TIMESTAMP_AFTER, "message.timestamp.after.max.ms"));
 
     /** @param overrides {@code key=value} of the command line, which win over the file */
     public static BrokerConfig load(Path file, List<String> overrides) {
@@ -143,6 +169,7 @@ public record BrokerConfig(
                     topicDefaults.put(topicKey, text(key));
                 }
             });
+            retentionMs().ifPresent(ms -> topicDefaults.put("retention.ms", Long.toString(ms)));
             return new BrokerConfig(
                     integer(ConfigKey.NODE_ID),
                     emptyToNull(text(ConfigKey.CLUSTER_ID)),
@@ -167,6 +194,7 @@ public record BrokerConfig(
                     integer(ConfigKey.MAX_CONNECTIONS),
                     longNumber(ConfigKey.IDLE_MS),
                     mirroring(),
+                    cleaning(),
                     shown(),
                     List.copyOf(warnings));
         }
@@ -364,6 +392,48 @@ public record BrokerConfig(
                 all.put(key.key(), text(key));
             }
             return Map.copyOf(all);
+        }
+
+        /** As in Kafka the finer unit wins; -1 is without limit. Empty when no key is set. */
+        private OptionalLong retentionMs() {
+            if (!text(ConfigKey.RETENTION_MS).isEmpty()) {
+                return OptionalLong.of(duration(ConfigKey.RETENTION_MS, 1));
+            }
+            if (!text(ConfigKey.RETENTION_MINUTES).isEmpty()) {
+                return OptionalLong.of(duration(ConfigKey.RETENTION_MINUTES, 60_000));
+            }
+            return entries.containsKey(ConfigKey.RETENTION_HOURS.key())
+                    ? OptionalLong.of(duration(ConfigKey.RETENTION_HOURS, 3_600_000))
+                    : OptionalLong.empty();
+        }
+
+        private long duration(ConfigKey key, long unitMs) {
+            try {
+                long value = Long.parseLong(text(key));
+                if (value >= -1) {
+                    return value < 0 ? -1 : Math.multiplyExact(value, unitMs);
+                }
+            } catch (NumberFormatException | ArithmeticException e) {
+                throw fault(key, "must be a whole number from -1 on that fits in a time, not \"" + text(key) + "\"");
+            }
+            throw fault(key, "must be -1 for no limit, or 0 and more, not " + text(key));
+        }
+
+        private Cleaning cleaning() {
+            long minLag = longNumber(ConfigKey.CLEANER_MIN_LAG);
+            if (minLag > longNumber(ConfigKey.CLEANER_MAX_LAG)) {
+                throw fault(ConfigKey.CLEANER_MIN_LAG, "must not be above log.cleaner.max.compaction.lag.ms");
+            }
+            int threads = integer(ConfigKey.CLEANER_THREADS);
+            return new Cleaning(
+                    Boolean.parseBoolean(text(ConfigKey.CLEANER_ENABLE)),
+                    threads,
+                    Double.parseDouble(text(ConfigKey.CLEANER_RATE)),
+                    longNumber(ConfigKey.CLEANER_MAP) / threads,
+                    Double.parseDouble(text(ConfigKey.CLEANER_MAP_LOAD)),
+                    Math.max(4096, integer(ConfigKey.CLEANER_BUFFER) / threads / 2),
+                    longNumber(ConfigKey.CLEANER_BACKOFF),
+                    longNumber(ConfigKey.RETENTION_CHECK));
         }
 
         private Mirroring mirroring() {

@@ -35,6 +35,52 @@ enum ConfigKey {
             "delete",
             "delete; compact; compact,delete; delete,compact",
             "default of cleanup.policy"),
+    RETENTION_HOURS("log.retention.hours", "168", -1, Integer.MAX_VALUE, "default of retention.ms, in hours"),
+    RETENTION_MINUTES("log.retention.minutes", "", "the same in minutes; wins over hours"),
+    RETENTION_MS("log.retention.ms", "", "the same in milliseconds; wins over both"),
+    RETENTION_BYTES("log.retention.bytes", "-1", -1, Long.MAX_VALUE, "default of retention.bytes"),
+    RETENTION_CHECK(
+            "log.retention.check.interval.ms",
+            "300000",
+            1,
+            Long.MAX_VALUE / 2,
+            "how often old segments are looked for"),
+    DELETE_DELAY("log.segment.delete.delay.ms", "60000", 0, Long.MAX_VALUE, "default of file.delete.delay.ms"),
+    ROLL_JITTER("log.roll.jitter.ms", "0", 0, Long.MAX_VALUE, "default of segment.jitter.ms"),
+    CLEANER_ENABLE("log.cleaner.enable", "true", "true; false", "compact topics whose cleanup.policy says so"),
+    CLEANER_THREADS("log.cleaner.threads", "1", 1, 64, "threads that compact"),
+    CLEANER_RATE(
+            "log.cleaner.io.max.bytes.per.second",
+            "1.7976931348623157E308",
+            1.0,
+            Double.MAX_VALUE,
+            "bytes that compaction reads and writes per second, over all threads"),
+    CLEANER_MAP(
+            "log.cleaner.dedupe.buffer.size",
+            "134217728",
+            1 << 20,
+            Long.MAX_VALUE,
+            "memory for the keys of a compaction, over all threads; 24 bytes a key, taken while one runs"),
+    CLEANER_MAP_LOAD(
+            "log.cleaner.io.buffer.load.factor", "0.9", 0.05, 0.99, "part of that memory that may be filled with keys"),
+    CLEANER_BUFFER(
+            "log.cleaner.io.buffer.size",
+            "524288",
+            8192,
+            1 << 30,
+            "memory for reading and writing in compaction, over all threads"),
+    CLEANER_BACKOFF(
+            "log.cleaner.backoff.ms", "15000", 0, Integer.MAX_VALUE, "wait before looking again when nothing is dirty"),
+    CLEANER_RATIO("log.cleaner.min.cleanable.ratio", "0.5", 0.0, 1.0, "default of min.cleanable.dirty.ratio"),
+    CLEANER_DELETE_RETENTION(
+            "log.cleaner.delete.retention.ms", "86400000", 0, Long.MAX_VALUE, "default of delete.retention.ms"),
+    CLEANER_MIN_LAG("log.cleaner.min.compaction.lag.ms", "0", 0, Long.MAX_VALUE, "default of min.compaction.lag.ms"),
+    CLEANER_MAX_LAG(
+            "log.cleaner.max.compaction.lag.ms",
+            "9223372036854775807",
+            1,
+            Long.MAX_VALUE,
+            "default of max.compaction.lag.ms"),
     TIMESTAMP_TYPE(
             "log.message.timestamp.type",
             "CreateTime",
@@ -120,6 +166,8 @@ enum ConfigKey {
     private final String allowed;
     private final long min;
     private final long max;
+    private final double decimalMin;
+    private final double decimalMax;
     private final String doc;
 
     ConfigKey(String key, String fallback, String allowed, long min, long max, String doc) {
@@ -128,6 +176,20 @@ enum ConfigKey {
         this.allowed = allowed;
         this.min = min;
         this.max = max;
+        this.decimalMin = 1;
+        this.decimalMax = 0;
+        this.doc = doc;
+    }
+
+    /** A number with a fraction. */
+    ConfigKey(String key, String fallback, double min, double max, String doc) {
+        this.key = key;
+        this.fallback = fallback;
+        this.allowed = "";
+        this.min = 1;
+        this.max = 0;
+        this.decimalMin = min;
+        this.decimalMax = max;
         this.doc = doc;
     }
 
@@ -163,6 +225,9 @@ enum ConfigKey {
         if (!allowed.isEmpty()) {
             return List.of(allowed.split("; ")).contains(value) ? null : "must be one of " + allowed;
         }
+        if (decimalMin < decimalMax) {
+            return decimalComplaint(value);
+        }
         if (min > max) {
             return null;
         }
@@ -171,6 +236,16 @@ enum ConfigKey {
             return number >= min && number <= max ? null : "must be between " + min + " and " + max;
         } catch (NumberFormatException e) {
             return "must be a whole number between " + min + " and " + max;
+        }
+    }
+
+    private String decimalComplaint(String value) {
+        String wanted = "must be a number between " + decimalMin + " and " + decimalMax;
+        try {
+            double number = Double.parseDouble(value);
+            return number >= decimalMin && number <= decimalMax ? null : wanted;
+        } catch (NumberFormatException e) {
+            return wanted;
         }
     }
 

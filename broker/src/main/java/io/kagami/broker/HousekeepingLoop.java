@@ -9,22 +9,25 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The thread {@code housekeeping}: asks the partition loops to roll old segments, and writes checkpoints. Touches no log itself. */
+/** The thread {@code housekeeping}: asks the partition loops to roll and delete old segments, and writes checkpoints. Touches no log itself. */
 final class HousekeepingLoop implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(HousekeepingLoop.class);
     private static final long ROLL_EVERY_MS = 10_000;
     private static final long CHECKPOINT_EVERY_MS = 60_000;
+    private static final long REMOVE_EVERY_MS = 1_000;
     private static final long EXPIRE_EVERY_MS = 600_000;
 
     private final PartitionTable partitions;
     private final LogDirectory logs;
     private final InstantSource clock;
+    private final long retentionEveryMs;
     private final ScheduledExecutorService thread;
 
-    HousekeepingLoop(PartitionTable partitions, LogDirectory logs, InstantSource clock) {
+    HousekeepingLoop(PartitionTable partitions, LogDirectory logs, InstantSource clock, long retentionEveryMs) {
         this.partitions = partitions;
         this.logs = logs;
         this.clock = clock;
+        this.retentionEveryMs = retentionEveryMs;
         this.thread = Executors.newSingleThreadScheduledExecutor(task -> {
             Thread made = new Thread(task, "housekeeping");
             made.setDaemon(true);
@@ -35,6 +38,8 @@ final class HousekeepingLoop implements AutoCloseable {
     void start() {
         every(ROLL_EVERY_MS, "rolling segments", () -> partitions.rollDue(clock.millis()));
         every(EXPIRE_EVERY_MS, "forgetting idle producers", () -> partitions.expireProducers(clock.millis()));
+        every(retentionEveryMs, "deleting old segments", () -> partitions.retain(clock.millis()));
+        every(REMOVE_EVERY_MS, "removing files of deleted segments", logs::removeDeleted);
         every(CHECKPOINT_EVERY_MS, "writing checkpoints", logs::checkpoint);
     }
 

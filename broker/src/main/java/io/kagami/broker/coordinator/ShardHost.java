@@ -341,7 +341,7 @@ public final class ShardHost {
         }
         try {
             if (load == null) {
-                load = new ShardLoad(partition.view(), shard);
+                load = new ShardLoad(partition::view, shard);
             }
             if (load.step()) {
                 post(this::loadSome);

@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /** Reads a shard's log from start to end, a bounded chunk at a time. */
 final class ShardLoad {
@@ -21,7 +22,7 @@ final class ShardLoad {
     /** Our own batches are not compressed; one that Kafka's tools or a mirror wrote may be. */
     private static final int INFLATED_BYTES_MAX = 64 << 20;
 
-    private final LogView view;
+    private final Supplier<LogView> log;
     private final GroupShard shard;
     private final long endOffset;
     private ByteBuffer buffer = ByteBuffer.allocate(CHUNK_BYTES);
@@ -29,8 +30,10 @@ final class ShardLoad {
     private long records;
     private long foreign;
 
-    ShardLoad(LogView view, GroupShard shard) {
-        this.view = view;
+    /** @param log its view as it is now: compaction may replace segments between two steps */
+    ShardLoad(Supplier<LogView> log, GroupShard shard) {
+        LogView view = log.get();
+        this.log = log;
         this.shard = shard;
         this.offset = view.startOffset();
         this.endOffset = view.endOffset();
@@ -41,7 +44,8 @@ final class ShardLoad {
         if (offset >= endOffset) {
             return false;
         }
-        Optional<LogSlice> found = view.read(offset, endOffset, CHUNK_BYTES, true);
+        LogView view = log.get();
+        Optional<LogSlice> found = view.read(Math.max(offset, view.startOffset()), endOffset, CHUNK_BYTES, true);
         if (found.isEmpty()) {
             // nothing but a hole up to the end
             return false;

@@ -44,6 +44,8 @@ final class LocalPartition implements Partition {
     private volatile int leaderEpoch;
     private volatile TopicRules rules;
     private volatile boolean deleted;
+    /** Below this everything is known to have come from the source, or to be there as well; only while mirrored. */
+    private volatile long common;
 
     /** @param log null when there is none: the partition is offline then */
     LocalPartition(
@@ -191,6 +193,7 @@ final class LocalPartition implements Partition {
                 return new AppendOutcome(Result.EPOCH_TOO_LOW, position());
             }
             Appended appended = log.appendMirrored(batches);
+            common = appended.endOffset();
             waiters.passed(appended.endOffset());
             return new AppendOutcome(Result.APPENDED, position());
         });
@@ -208,12 +211,18 @@ final class LocalPartition implements Partition {
 
     @Override
     public CompletionStage<Position> truncateTo(long endOffset) {
-        return change(() -> log.truncateTo(endOffset));
+        return change(() -> {
+            log.truncateTo(endOffset);
+            common = Math.min(common, endOffset);
+        });
     }
 
     @Override
     public CompletionStage<Position> restartAt(long offset) {
-        return change(() -> log.restartAt(offset));
+        return change(() -> {
+            log.restartAt(offset);
+            common = offset;
+        });
     }
 
     @Override
@@ -234,6 +243,7 @@ final class LocalPartition implements Partition {
     private void switchTo(Mode wanted) {
         if (mode != wanted && mode != Mode.OFFLINE) {
             LOG.info("{} is {} now, it was {}", this, wanted, mode);
+            common = 0; // what was written here need not be at the source
             mode = wanted;
         }
     }
@@ -271,6 +281,21 @@ final class LocalPartition implements Partition {
             switchTo(wanted);
         }
         waiters.wakeAll();
+    }
+
+    /**
+     * Offset that retention and compaction may not reach beyond: the high watermark, and of a mirrored partition what is known to be common with
+     * the source, since all above may yet be cut. Any thread.
+     *
+     * @param mirroring whether the partition follows its source right now, so that all it holds is common
+     */
+    long cleanBound(boolean mirroring) {
+        return mode == Mode.WRITABLE || mirroring ? highWatermark() : common;
+    }
+
+    /** Null when there is none. */
+    PartitionLog log() {
+        return log;
     }
 
     /** Runs upkeep of the log (roll, reconfigure); a fault takes the partition offline. */

@@ -46,6 +46,7 @@ public final class PartitionTable implements Partitions {
     private final Function<Map<String, String>, LogOptions> logOptions;
     private final Map<String, String> topicDefaults;
     private volatile Tables tables = new Tables(Map.of(), Map.of());
+    private volatile ClusterImage image;
     private boolean first = true;
 
     /**
@@ -89,6 +90,7 @@ public final class PartitionTable implements Partitions {
 
     /** The listener of the cluster; blocks its thread while logs are created. */
     public void follow(ClusterImage before, ClusterImage after) {
+        image = after;
         if (first) {
             first = false;
             setAsideStrangers(after);
@@ -301,13 +303,59 @@ public final class PartitionTable implements Partitions {
         upkeep(log -> log.expireProducers(nowMs));
     }
 
+    /** Lets every partition delete segments that are too old or too many. */
+    public void retain(long nowMs) {
+        for (LocalPartition each : tables.byName.values()) {
+            onOwner(each, log -> log.retain(nowMs, each.cleanBound(mirroring(each))));
+        }
+    }
+
+    /** Partitions whose logs can be compacted; which of them need it, they say themselves. */
+    public List<Cleanable> cleanables() {
+        List<Cleanable> all = new ArrayList<>();
+        for (LocalPartition each : tables.byName.values()) {
+            PartitionLog log = each.log();
+            if (log != null && !log.offline() && each.mode() != Mode.OFFLINE) {
+                all.add(new Cleanable(
+                        each.toString(),
+                        log,
+                        () -> each.cleanBound(mirroring(each)),
+                        each.owner(),
+                        () -> onOwner(each, PartitionTable::requireOnline)));
+            }
+        }
+        return all;
+    }
+
+    private static void requireOnline(PartitionLog log) {
+        if (log.offline()) {
+            throw new StorageFault("log " + log.name() + " failed while it was compacted", null);
+        }
+    }
+
+    /** Whether the durable state says that the partition is aligned with its source and follows it. */
+    private boolean mirroring(LocalPartition partition) {
+        ClusterImage now = image;
+        TopicImage topic = now == null ? null : now.topics().get(partition.topic());
+        if (topic == null || topic.mirror() == null || !topic.mirrored()) {
+            return false;
+        }
+        PartitionState state = now.mirrorStates()
+                .get(new MirrorPartition(topic.mirror(), topic.name(), topic.id(), partition.partition()));
+        return state != null && state.phase() == Phase.MIRRORING;
+    }
+
     private void upkeep(Consumer<PartitionLog> work) {
         for (LocalPartition each : tables.byName.values()) {
-            try {
-                each.owner().execute(() -> each.upkeep(work));
-            } catch (RejectedExecutionException e) {
-                LOG.debug("no upkeep of {}: {}", each, e.getMessage());
-            }
+            onOwner(each, work);
+        }
+    }
+
+    private static void onOwner(LocalPartition each, Consumer<PartitionLog> work) {
+        try {
+            each.owner().execute(() -> each.upkeep(work));
+        } catch (RejectedExecutionException e) {
+            LOG.debug("no upkeep of {}: {}", each, e.getMessage());
         }
     }
 

@@ -1,0 +1,2 @@
+/** Retention and compaction of all partitions in the background. */
+package io.kagami.broker.clean;
