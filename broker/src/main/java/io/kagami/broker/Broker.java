@@ -1,6 +1,7 @@
 package io.kagami.broker;
 
 import io.kagami.broker.BrokerConfig.Listener;
+import io.kagami.broker.adopt.Adoption;
 import io.kagami.broker.api.ApiVersionsHandler;
 import io.kagami.broker.api.Apis;
 import io.kagami.broker.api.FetchHandler;
@@ -118,6 +119,7 @@ public final class Broker implements AutoCloseable {
         listen();
         missing.set("opening the metadata in " + config.metadataDir());
         Files.createDirectories(config.logDir());
+        Adoption.refuseUnfinished(config.logDir());
         cluster = begun(
                 "metadata",
                 RaftCluster.start(

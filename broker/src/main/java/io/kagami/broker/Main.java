@@ -1,5 +1,6 @@
 package io.kagami.broker;
 
+import io.kagami.broker.adopt.AdoptionFailed;
 import io.kagami.log.StorageFault;
 import io.kagami.raft.StoreFault;
 import java.io.IOException;
@@ -68,7 +69,7 @@ public final class Main {
             BrokerConfig config = BrokerConfig.load(file, overrides);
             new ShutdownLoop(Broker.start(config, InstantSource.system(), Main::fatal)).await();
             return OK;
-        } catch (ConfigFault | StorageFault | StoreFault e) {
+        } catch (ConfigFault | StorageFault | StoreFault | AdoptionFailed e) {
             err.println("kagami: " + e.getMessage());
         } catch (FileSystemException e) {
             err.println("kagami: " + e.getFile() + " cannot be used: " + reason(e));

@@ -50,6 +50,7 @@ public final class Shell implements Runnable {
                 .addSubcommand(new MirrorsCommand(screen, clusters))
                 .addSubcommand(new TopicsCommand(screen, clusters))
                 .addSubcommand(new GroupsCommand(screen, clusters))
+                .addSubcommand(new StorageCommand())
                 .addSubcommand(new DemoCommand(screen));
         line.setOut(screen.out());
         line.setErr(screen.err());

@@ -11,7 +11,10 @@ import java.util.Optional;
 import java.util.UUID;
 
 /** Names and identity of partition directories, as Apache Kafka writes them. */
-final class DirectoryNames {
+public final class DirectoryNames {
+    /** The metadata log of Apache Kafka, which lies among the logs of topics and is none. */
+    private static final String KAFKA_METADATA = "__cluster_metadata-0";
+
     static final String DELETED = "-delete";
 
     private static final String STRAY = "-stray";
@@ -21,9 +24,9 @@ final class DirectoryNames {
     private DirectoryNames() {}
 
     /** {@code topic-partition}: the partition is behind the last dash, topics may have dashes and dots themselves. */
-    static Optional<LogName> parse(String directory) {
+    public static Optional<LogName> parse(String directory) {
         int dash = directory.lastIndexOf('-');
-        if (dash <= 0 || directory.endsWith(DELETED)) {
+        if (dash <= 0 || directory.endsWith(DELETED) || directory.equals(KAFKA_METADATA)) {
             return Optional.empty();
         }
         String digits = directory.substring(dash + 1);
@@ -61,7 +64,7 @@ final class DirectoryNames {
     }
 
     /** Empty when there is no such file. */
-    static Optional<UUID> readTopicId(Disk disk, Path directory) throws IOException {
+    public static Optional<UUID> readTopicId(Disk disk, Path directory) throws IOException {
         Path file = directory.resolve(FileNames.METADATA);
         Optional<String> text = Checkpoint.readText(disk, file);
         if (text.isEmpty()) {

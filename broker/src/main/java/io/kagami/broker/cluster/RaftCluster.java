@@ -242,6 +242,11 @@ public final class RaftCluster implements Cluster {
         return propose(new ProducerIdsAllocated(count), (before, after) -> before.nextProducerId());
     }
 
+    /** Proposes a change that was decided elsewhere, such as a step of an adoption. */
+    public CompletionStage<ClusterImage> change(ClusterRecord record) {
+        return propose(record);
+    }
+
     @Override
     public void close() {
         raft.close();

@@ -12,6 +12,9 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
 
@@ -22,10 +25,15 @@ final class ShardLoad {
     /** Our own batches are not compressed; one that Kafka's tools or a mirror wrote may be. */
     private static final int INFLATED_BYTES_MAX = 64 << 20;
 
+    private record Pending(long offset, GroupRecord record) {}
+
     private final Supplier<LogView> log;
     private final GroupShard shard;
     private final long endOffset;
     private ByteBuffer buffer = ByteBuffer.allocate(CHUNK_BYTES);
+    /** What open transactions wrote so far, by producer id. */
+    private final Map<Long, Map<GroupRecord, Pending>> open = new HashMap<>();
+
     private long offset;
     private long records;
     private long foreign;
@@ -56,8 +64,10 @@ final class ShardLoad {
                 if (!batch.valid()) {
                     throw new IllegalStateException(batch + " has a wrong checksum");
                 }
-                if (!batch.control()) {
-                    batch.forEach(INFLATED_BYTES_MAX, this::replay);
+                if (batch.control()) {
+                    batch.forEach(INFLATED_BYTES_MAX, marker -> end(batch.producerId(), marker.controlType()));
+                } else {
+                    batch.forEach(INFLATED_BYTES_MAX, record -> replay(record, batch));
                 }
                 next = batch.lastOffset() + 1;
             }
@@ -86,7 +96,7 @@ final class ShardLoad {
         return buffer.flip();
     }
 
-    private void replay(RecordView at) {
+    private void replay(RecordView at, BatchView batch) {
         Optional<GroupRecord> record;
         try {
             record = at.key() == null ? Optional.empty() : GroupRecords.decode(at.key(), at.value());
@@ -95,11 +105,42 @@ final class ShardLoad {
                     "the group record at offset " + at.offset() + " is broken: " + e.getMessage(), e);
         }
         records++;
-        if (record.isPresent()) {
-            shard.replay(record.get());
-        } else {
+        if (record.isEmpty()) {
             foreign++;
+        } else if (batch.transactional()) {
+            open.computeIfAbsent(batch.producerId(), id -> new LinkedHashMap<>())
+                    .put(keyOf(record.get()), new Pending(at.offset(), record.get()));
+        } else {
+            supersede(keyOf(record.get()), at.offset());
+            shard.replay(record.get());
         }
+    }
+
+    /** What a transaction wrote counts from its commit on; never when it was aborted or has no end. */
+    private void end(long producerId, short controlType) {
+        Map<GroupRecord, Pending> ended = open.remove(producerId);
+        if (ended != null && controlType == RecordView.COMMIT) {
+            ended.forEach((key, pending) -> {
+                supersede(key, pending.offset());
+                shard.replay(pending.record());
+            });
+        }
+    }
+
+    /** The newer record of a key wins, also when the older one's transaction ends later. */
+    private void supersede(GroupRecord key, long offset) {
+        for (Map<GroupRecord, Pending> each : open.values()) {
+            Pending older = each.get(key);
+            if (older != null && older.offset() < offset) {
+                each.remove(key);
+            }
+        }
+    }
+
+    private static GroupRecord keyOf(GroupRecord record) {
+        return record instanceof GroupRecord.Offset offset
+                ? new GroupRecord.Offset(offset.groupId(), offset.topic(), offset.partition(), null)
+                : new GroupRecord.Metadata(record.groupId(), null);
     }
 
     long records() {

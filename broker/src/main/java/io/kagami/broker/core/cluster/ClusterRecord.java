@@ -49,4 +49,7 @@ public sealed interface ClusterRecord {
 
     /** Hands out the next {@code count} producer ids. */
     record ProducerIdsAllocated(int count) implements ClusterRecord {}
+
+    /** No producer id below this one is handed out any more. Lower or equal ones change nothing. */
+    record ProducerIdsRaised(long nextProducerId) implements ClusterRecord {}
 }

@@ -7,6 +7,7 @@ import io.kagami.broker.core.cluster.ClusterRecord.MirrorCreated;
 import io.kagami.broker.core.cluster.ClusterRecord.MirrorDeleted;
 import io.kagami.broker.core.cluster.ClusterRecord.MirrorStatePut;
 import io.kagami.broker.core.cluster.ClusterRecord.ProducerIdsAllocated;
+import io.kagami.broker.core.cluster.ClusterRecord.ProducerIdsRaised;
 import io.kagami.broker.core.cluster.ClusterRecord.SourcePinned;
 import io.kagami.broker.core.cluster.ClusterRecord.TopicAdopted;
 import io.kagami.broker.core.cluster.ClusterRecord.TopicConfigChanged;
@@ -61,6 +62,8 @@ public final class ClusterRecordCodec {
             out.int32(r.expectedStateEpoch());
         } else if (record instanceof ProducerIdsAllocated r) {
             out.int32(r.count());
+        } else if (record instanceof ProducerIdsRaised r) {
+            out.int64(r.nextProducerId());
         } else {
             throw new AssertionError(record);
         }
@@ -116,6 +119,8 @@ public final class ClusterRecordCodec {
             return 12;
         } else if (record instanceof ProducerIdsAllocated) {
             return 13;
+        } else if (record instanceof ProducerIdsRaised) {
+            return 14;
         }
         throw new AssertionError(record);
     }
@@ -136,6 +141,7 @@ public final class ClusterRecordCodec {
             case 11 -> new DesiredSet(in.string(), in.list(in::string), desired(in.int8()));
             case 12 -> new MirrorStatePut(readPartition(in), readState(in), in.int32());
             case 13 -> new ProducerIdsAllocated(in.int32());
+            case 14 -> new ProducerIdsRaised(in.int64());
             default ->
                 throw new IllegalStateException(
                         "unknown type of metadata record: " + type + ". A newer program wrote it: start that one.");

@@ -7,6 +7,7 @@ import io.kagami.broker.core.cluster.ClusterRecord.MirrorCreated;
 import io.kagami.broker.core.cluster.ClusterRecord.MirrorDeleted;
 import io.kagami.broker.core.cluster.ClusterRecord.MirrorStatePut;
 import io.kagami.broker.core.cluster.ClusterRecord.ProducerIdsAllocated;
+import io.kagami.broker.core.cluster.ClusterRecord.ProducerIdsRaised;
 import io.kagami.broker.core.cluster.ClusterRecord.SourcePinned;
 import io.kagami.broker.core.cluster.ClusterRecord.TopicAdopted;
 import io.kagami.broker.core.cluster.ClusterRecord.TopicConfigChanged;
@@ -79,6 +80,10 @@ public final class ClusterRules {
                     : Refusal.of(
                             Errors.INVALID_REQUEST,
                             "a block holds 1 to " + PRODUCER_IDS_MAX + " producer ids, not " + r.count());
+        } else if (record instanceof ProducerIdsRaised r) {
+            return r.nextProducerId() >= 0
+                    ? null
+                    : Refusal.of(Errors.INVALID_REQUEST, "a producer id must not be negative: " + r.nextProducerId());
         }
         throw new AssertionError(record);
     }

@@ -7,6 +7,7 @@ import io.kagami.broker.core.cluster.ClusterRecord.MirrorCreated;
 import io.kagami.broker.core.cluster.ClusterRecord.MirrorDeleted;
 import io.kagami.broker.core.cluster.ClusterRecord.MirrorStatePut;
 import io.kagami.broker.core.cluster.ClusterRecord.ProducerIdsAllocated;
+import io.kagami.broker.core.cluster.ClusterRecord.ProducerIdsRaised;
 import io.kagami.broker.core.cluster.ClusterRecord.SourcePinned;
 import io.kagami.broker.core.cluster.ClusterRecord.TopicAdopted;
 import io.kagami.broker.core.cluster.ClusterRecord.TopicConfigChanged;
@@ -221,6 +222,8 @@ public final class ClusterState implements ClusterImage {
                                 next.errorMessage()));
             } else if (record instanceof ProducerIdsAllocated r) {
                 nextProducerId += r.count();
+            } else if (record instanceof ProducerIdsRaised r) {
+                nextProducerId = Math.max(nextProducerId, r.nextProducerId());
             } else {
                 throw new AssertionError(record);
             }

@@ -168,7 +168,8 @@ class ClusterStateTest {
                         new MirrorPartition("m", "t", A, 1),
                         new PartitionState(Phase.FAILED, 7, Phase.MIRRORING, -1, "why"),
                         6),
-                new ClusterRecord.ProducerIdsAllocated(1000));
+                new ClusterRecord.ProducerIdsAllocated(1000),
+                new ClusterRecord.ProducerIdsRaised(1L << 40));
         Set<Class<?>> kinds = new HashSet<>();
         for (ClusterRecord record : records) {
             kinds.add(record.getClass());

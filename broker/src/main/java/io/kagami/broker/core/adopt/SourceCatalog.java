@@ -1,0 +1,28 @@
+package io.kagami.broker.core.adopt;
+
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.common.Uuid;
+
+/**
+ * The topics of the broker whose directories are adopted, as its metadata has them.
+ *
+ * @param clusterId its cluster
+ * @param topics by name, sorted
+ * @param nextProducerId first producer id that its cluster has not handed out
+ * @param notes sentences on what its metadata holds beside topics and is not taken over
+ */
+public record SourceCatalog(String clusterId, Map<String, Topic> topics, long nextProducerId, List<String> notes) {
+    /**
+     * @param partitions by number, without holes
+     * @param mirror the mirror of another Kagami that it belongs to and that has not stopped, or null
+     */
+    public record Topic(String name, Uuid id, List<Partition> partitions, Map<String, String> configs, String mirror) {}
+
+    /**
+     * @param leaderEpoch the newest one given
+     * @param leader node id, -1 when there was none at the end
+     * @param isr node ids of the replicas that have every committed record
+     */
+    public record Partition(int leaderEpoch, int leader, List<Integer> replicas, List<Integer> isr) {}
+}
