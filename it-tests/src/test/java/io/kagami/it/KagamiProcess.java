@@ -69,9 +69,27 @@ final class KagamiProcess implements AutoCloseable {
 
     /** @param config added to a small default configuration */
     static KagamiProcess start(String name, Map<String, String> config) {
-        KagamiProcess kagami = new KagamiProcess(name, "256m", config);
+        KagamiProcess kagami = stopped(name, config);
         kagami.start();
         return kagami;
+    }
+
+    /** Everything but the process. */
+    static KagamiProcess stopped(String name, Map<String, String> config) {
+        return new KagamiProcess(name, "256m", config);
+    }
+
+    /** Writes the configuration file. */
+    Path configFile() {
+        try {
+            return Files.write(
+                    dir.resolve("kagami.properties"),
+                    config.entrySet().stream()
+                            .map(e -> e.getKey() + "=" + e.getValue())
+                            .toList());
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot write the configuration in " + dir, e);
+        }
     }
 
     /** Starts the process on its data and port and waits until it says that it is ready. */
@@ -87,12 +105,7 @@ final class KagamiProcess implements AutoCloseable {
                 .as("the distribution; build it with mvn -pl cli -am package")
                 .exists();
         try {
-            Path file = dir.resolve("kagami.properties");
-            Files.write(
-                    file,
-                    config.entrySet().stream()
-                            .map(e -> e.getKey() + "=" + e.getValue())
-                            .toList());
+            Path file = configFile();
             ProcessBuilder builder = new ProcessBuilder(program.toString(), "server", "--config", file.toString())
                     .directory(dir.toFile())
                     .redirectErrorStream(true)
@@ -239,7 +252,7 @@ final class KagamiProcess implements AutoCloseable {
     /** Stops the process if it runs, and holds its log against the promises. */
     @Override
     public void close() {
-        if (process.isAlive()) {
+        if (process != null && process.isAlive()) {
             provokeLeakReports();
             sigterm();
         }

@@ -163,11 +163,11 @@ public record AdoptionPlan(List<Row> rows, List<Journal.Log> logs, List<ClusterR
                                 + list(partition.replicas()) + ": name the directories of one of them too");
             }
             List<SourceLog> inSync = candidates.stream()
-                    .filter(log -> partition.isr().contains(log.node()))
+                    .filter(log -> partition.complete().contains(log.node()))
                     .toList();
             if (inSync.isEmpty()) {
                 throw new Refused("partition " + number + " of broker "
-                        + candidates.get(0).node() + " was not in sync; broker " + list(partition.isr())
+                        + candidates.get(0).node() + " was not in sync; broker " + list(partition.complete())
                         + " has all of it: name the directories of that one");
             }
             SourceLog best = inSync.stream()

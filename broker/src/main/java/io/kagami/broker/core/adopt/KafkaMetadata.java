@@ -1,6 +1,7 @@
 package io.kagami.broker.core.adopt;
 
 import io.kagami.broker.core.adopt.KafkaRecord.ConfigSet;
+import io.kagami.broker.core.adopt.KafkaRecord.EligibleCleared;
 import io.kagami.broker.core.adopt.KafkaRecord.Foreign;
 import io.kagami.broker.core.adopt.KafkaRecord.PartitionChanged;
 import io.kagami.broker.core.adopt.KafkaRecord.PartitionMade;
@@ -10,11 +11,11 @@ import io.kagami.broker.core.adopt.KafkaRecord.TopicRemoved;
 import io.kagami.broker.core.adopt.KafkaRecord.TransactionAborted;
 import io.kagami.broker.core.adopt.KafkaRecord.TransactionBegun;
 import io.kagami.broker.core.adopt.KafkaRecord.TransactionEnded;
-import io.kagami.broker.core.adopt.SourceCatalog.Partition;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.apache.kafka.common.Uuid;
@@ -27,6 +28,22 @@ public final class KafkaMetadata {
             11, "SCRAM credentials",
             14, "client quotas",
             18, "ACLs");
+
+    private record Partition(
+            int leaderEpoch,
+            int leader,
+            List<Integer> replicas,
+            List<Integer> isr,
+            List<Integer> eligible,
+            List<Integer> lastKnown) {
+        /** Brokers whose copy has every committed record; the last leader's when nobody else is left. */
+        SourceCatalog.Partition told() {
+            Set<Integer> complete = new TreeSet<>(isr);
+            complete.addAll(eligible);
+            return new SourceCatalog.Partition(
+                    leaderEpoch, leader, replicas, complete.isEmpty() ? lastKnown : List.copyOf(complete));
+        }
+    }
 
     private final Map<Uuid, String> names = new HashMap<>();
     private final Map<Uuid, TreeMap<Integer, Partition>> partitions = new HashMap<>();
@@ -62,11 +79,17 @@ public final class KafkaMetadata {
             partitions.remove(r.id());
             configs.remove(names.remove(r.id()));
         } else if (record instanceof PartitionMade r) {
-            of(r.topicId()).put(r.partition(), new Partition(r.leaderEpoch(), r.leader(), r.replicas(), r.isr()));
+            of(r.topicId())
+                    .put(
+                            r.partition(),
+                            new Partition(
+                                    r.leaderEpoch(), r.leader(), r.replicas(), r.isr(), r.eligible(), r.lastKnown()));
         } else if (record instanceof PartitionChanged r) {
             change(r);
         } else if (record instanceof ConfigSet r) {
             configure(r);
+        } else if (record instanceof EligibleCleared r) {
+            forgetEligible(r.topic());
         } else if (record instanceof ProducerIdsTaken r) {
             nextProducerId = Math.max(nextProducerId, r.nextProducerId());
         } else if (record instanceof Foreign r && TOLD.containsKey(r.type())) {
@@ -95,8 +118,25 @@ public final class KafkaMetadata {
                         new Partition(
                                 sameLeader ? old.leaderEpoch() : old.leaderEpoch() + 1,
                                 sameLeader ? old.leader() : change.leader(),
-                                change.replicas() == null ? old.replicas() : change.replicas(),
-                                change.isr() == null ? old.isr() : change.isr()));
+                                or(change.replicas(), old.replicas()),
+                                or(change.isr(), old.isr()),
+                                or(change.eligible(), old.eligible()),
+                                or(change.lastKnown(), old.lastKnown())));
+    }
+
+    private static List<Integer> or(List<Integer> changed, List<Integer> old) {
+        return changed == null ? old : changed;
+    }
+
+    private void forgetEligible(String topic) {
+        names.forEach((id, name) -> {
+            if (topic.isEmpty() || topic.equals(name)) {
+                partitions
+                        .get(id)
+                        .replaceAll((number, p) -> new Partition(
+                                p.leaderEpoch(), p.leader(), p.replicas(), p.isr(), List.of(), List.of()));
+            }
+        });
     }
 
     private void configure(ConfigSet record) {
@@ -129,7 +169,7 @@ public final class KafkaMetadata {
                     new SourceCatalog.Topic(
                             name,
                             id,
-                            List.copyOf(of.values()),
+                            of.values().stream().map(Partition::told).toList(),
                             Map.copyOf(configs.getOrDefault(name, new TreeMap<>())),
                             null));
         });

@@ -9,18 +9,39 @@ public sealed interface KafkaRecord {
 
     record TopicRemoved(Uuid id) implements KafkaRecord {}
 
-    /** @param leader node id, -1 for none */
+    /**
+     * @param leader node id, -1 for none
+     * @param eligible replicas that have every committed record although they left the in-sync set (KIP-966)
+     * @param lastKnown the last leader, when neither of the sets has anybody left
+     */
     record PartitionMade(
-            Uuid topicId, int partition, List<Integer> replicas, List<Integer> isr, int leader, int leaderEpoch)
+            Uuid topicId,
+            int partition,
+            List<Integer> replicas,
+            List<Integer> isr,
+            int leader,
+            int leaderEpoch,
+            List<Integer> eligible,
+            List<Integer> lastKnown)
             implements KafkaRecord {}
 
     /**
-     * @param replicas null when unchanged
-     * @param isr null when unchanged
+     * A list is null when it is unchanged.
+     *
      * @param leader {@link #SAME_LEADER} when unchanged; any other value raises the leader epoch by one
      */
-    record PartitionChanged(Uuid topicId, int partition, List<Integer> replicas, List<Integer> isr, int leader)
+    record PartitionChanged(
+            Uuid topicId,
+            int partition,
+            List<Integer> replicas,
+            List<Integer> isr,
+            int leader,
+            List<Integer> eligible,
+            List<Integer> lastKnown)
             implements KafkaRecord {}
+
+    /** Forgets the eligible and the last known leaders of a topic; of all when the name is empty. */
+    record EligibleCleared(String topic) implements KafkaRecord {}
 
     /** @param value null removes the override */
     record ConfigSet(byte resourceType, String resourceName, String key, String value) implements KafkaRecord {}

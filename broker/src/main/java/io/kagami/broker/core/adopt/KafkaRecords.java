@@ -1,6 +1,7 @@
 package io.kagami.broker.core.adopt;
 
 import io.kagami.broker.core.adopt.KafkaRecord.ConfigSet;
+import io.kagami.broker.core.adopt.KafkaRecord.EligibleCleared;
 import io.kagami.broker.core.adopt.KafkaRecord.Foreign;
 import io.kagami.broker.core.adopt.KafkaRecord.PartitionChanged;
 import io.kagami.broker.core.adopt.KafkaRecord.PartitionMade;
@@ -26,11 +27,14 @@ import org.apache.kafka.common.Uuid;
  * value   varint 1 (frame version), varint type, varint version, fields, tagged fields
  * type 2  topic              string name, uuid id
  * type 3  partition          int32 partition, uuid topic, int32[] replicas, isr, removing, adding, int32 leader, leader epoch,
- *                            partition epoch, from version 1 on uuid[] directories; versions 0 to 2
+ *                            partition epoch, from version 1 on uuid[] directories, tag 1 int32[] eligible leaders,
+ *                            tag 2 int32[] last known leader; versions 0 to 2
  * type 4  config             int8 resource type, string resource, string key, string? value
- * type 5  partition change   int32 partition, uuid topic, tag 0 int32[] isr, tag 1 int32 leader, tag 2 int32[] replicas; versions 0 to 2
+ * type 5  partition change   int32 partition, uuid topic, tag 0 int32[] isr, tag 1 int32 leader, tag 2 int32[] replicas,
+ *                            tag 6 int32[] eligible leaders, tag 7 int32[] last known leader; versions 0 to 2
  * type 9  topic removed      uuid id
  * type 15 producer ids       int32 broker, int64 broker epoch, int64 next producer id
+ * type 28 eligible cleared   string topic, empty for all
  * types 23, 24, 25           a transaction of metadata begins, ends, is aborted
  * </pre>
  *
@@ -40,6 +44,7 @@ import org.apache.kafka.common.Uuid;
 public final class KafkaRecords {
     private static final int FRAME_VERSION = 1;
     private static final int VARINT_BITS_MAX = 35;
+    private static final int UUID_BYTES = 16;
 
     private final ByteBuffer in;
 
@@ -51,7 +56,7 @@ public final class KafkaRecords {
     public static KafkaRecord decode(ByteBuffer value) {
         try {
             return new KafkaRecords(value.slice()).record();
-        } catch (BufferUnderflowException e) {
+        } catch (BufferUnderflowException | ArithmeticException e) {
             throw new IllegalArgumentException("a metadata record of " + value.remaining() + " bytes is cut off", e);
         }
     }
@@ -74,7 +79,7 @@ public final class KafkaRecords {
         }
         return switch (type) {
             case 2 -> new TopicMade(string(), uuid());
-            case 3 -> partition();
+            case 3 -> partition(version);
             case 4 -> new ConfigSet(in.get(), string(), string(), nullableString());
             case 5 -> partitionChange();
             case 9 -> new TopicRemoved(uuid());
@@ -82,6 +87,7 @@ public final class KafkaRecords {
             case 23 -> new TransactionBegun();
             case 24 -> new TransactionEnded();
             case 25 -> new TransactionAborted();
+            case 28 -> new EligibleCleared(string());
             default -> throw new AssertionError(type);
         };
     }
@@ -90,19 +96,35 @@ public final class KafkaRecords {
     private static int newestVersion(int type) {
         return switch (type) {
             case 3, 5 -> 2;
-            case 2, 4, 9, 15, 23, 24, 25 -> 0;
+            case 2, 4, 9, 15, 23, 24, 25, 28 -> 0;
             default -> -1;
         };
     }
 
-    private PartitionMade partition() {
+    private PartitionMade partition(int version) {
         int number = in.getInt();
         Uuid topic = uuid();
         List<Integer> replicas = numbers();
         List<Integer> isr = numbers();
         numbers();
         numbers();
-        return new PartitionMade(topic, number, replicas, isr, in.getInt(), in.getInt());
+        int leader = in.getInt();
+        int leaderEpoch = in.getInt();
+        in.getInt();
+        if (version >= 1) {
+            int directories = Math.max(0, varint() - 1);
+            in.position(in.position() + checked(Math.multiplyExact(directories, UUID_BYTES)));
+        }
+        Map<Integer, ByteBuffer> tags = tags();
+        return new PartitionMade(
+                topic,
+                number,
+                replicas,
+                isr,
+                leader,
+                leaderEpoch,
+                numbers(tags, 1, List.of()),
+                numbers(tags, 2, List.of()));
     }
 
     private PartitionChanged partitionChange() {
@@ -113,9 +135,16 @@ public final class KafkaRecords {
         return new PartitionChanged(
                 topic,
                 number,
-                tags.containsKey(2) ? new KafkaRecords(tags.get(2)).numbers() : null,
-                tags.containsKey(0) ? new KafkaRecords(tags.get(0)).numbers() : null,
-                leader == null ? KafkaRecord.SAME_LEADER : leader.getInt());
+                numbers(tags, 2, null),
+                numbers(tags, 0, null),
+                leader == null ? KafkaRecord.SAME_LEADER : leader.getInt(),
+                numbers(tags, 6, null),
+                numbers(tags, 7, null));
+    }
+
+    private static List<Integer> numbers(Map<Integer, ByteBuffer> tags, int tag, List<Integer> absent) {
+        ByteBuffer value = tags.get(tag);
+        return value == null ? absent : new KafkaRecords(value).numbers();
     }
 
     private ProducerIdsTaken producerIds() {

@@ -22,7 +22,7 @@ public record SourceCatalog(String clusterId, Map<String, Topic> topics, long ne
     /**
      * @param leaderEpoch the newest one given
      * @param leader node id, -1 when there was none at the end
-     * @param isr node ids of the replicas that have every committed record
+     * @param complete node ids of the replicas that have every committed record
      */
-    public record Partition(int leaderEpoch, int leader, List<Integer> replicas, List<Integer> isr) {}
+    public record Partition(int leaderEpoch, int leader, List<Integer> replicas, List<Integer> complete) {}
 }
