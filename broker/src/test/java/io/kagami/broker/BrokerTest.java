@@ -530,4 +530,33 @@ class BrokerTest {
         assertThat(answer.baseOffset()).isEqualTo(-1);
         return Errors.forCode(answer.errorCode());
     }
+
+    @Test
+    void kafka7692_aProducerAtItsLastEpochGetsANewIdNotAnOlderEpoch() throws IOException {
+        create(TOPIC, 1);
+        assertThat(produce(9, TOPIC, ofProducer(5, Short.MAX_VALUE, 0, TIME)).baseOffset())
+                .isZero();
+        assertThat(error(ofProducer(5, 0, 0, TIME))).isEqualTo(Errors.INVALID_PRODUCER_EPOCH);
+        InitProducerIdRequestData again = new InitProducerIdRequestData()
+                .setTransactionalId(null)
+                .setProducerId(5)
+                .setProducerEpoch(Short.MAX_VALUE);
+        InitProducerIdResponseData granted =
+                (InitProducerIdResponseData) client.call(ApiKeys.INIT_PRODUCER_ID, 4, again);
+        assertThat(granted.errorCode()).isZero();
+        assertThat(granted.producerId()).isNotEqualTo(5);
+        assertThat(granted.producerEpoch()).isZero();
+    }
+
+    @Test
+    void aTopicWithItsOwnCompressionStoresThatAndKnowsRetries() throws IOException {
+        create(TOPIC, 1, "compression.type", "zstd");
+        assertThat(produce(9, TOPIC, ofProducer(5, 0, 0, TIME)).baseOffset()).isZero();
+        assertThat(produce(9, TOPIC, ofProducer(5, 0, 0, TIME)).baseOffset()).isZero();
+        assertThat(produce(9, TOPIC, ofProducer(5, 0, 1, TIME)).baseOffset()).isEqualTo(1);
+        assertThat(RecordBatches.of(
+                        RecordBatches.bytes(fetch(11, TOPIC, 0, 1 << 20).records())))
+                .allMatch(batch -> batch.codec() == Codec.ZSTD)
+                .hasSize(2);
+    }
 }

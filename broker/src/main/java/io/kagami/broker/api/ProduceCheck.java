@@ -2,6 +2,7 @@ package io.kagami.broker.api;
 
 import io.kagami.broker.partition.TopicRules;
 import io.kagami.log.core.BatchHeader;
+import io.kagami.protocol.records.BatchBuilder;
 import io.kagami.protocol.records.BatchView;
 import io.kagami.protocol.records.MalformedRecords;
 import io.kagami.protocol.records.RecordBatches;
@@ -35,10 +36,11 @@ final class ProduceCheck {
      * @param error NONE when the batch may be appended
      * @param message null or a sentence
      * @param appendTimeMs the stamped time, -1 when the producer's times stay
+     * @param batch what is to be appended: the given bytes, or others when the topic wants another compression; null when refused
      */
-    record Verdict(Errors error, String message, List<RecordFault> records, long appendTimeMs) {
+    record Verdict(Errors error, String message, List<RecordFault> records, long appendTimeMs, ByteBuffer batch) {
         static Verdict refused(Errors error, String message) {
-            return new Verdict(error, message, List.of(), -1);
+            return new Verdict(error, message, List.of(), -1, null);
         }
 
         boolean ok() {
@@ -75,11 +77,7 @@ final class ProduceCheck {
         if (header != null) {
             return header;
         }
-        Verdict body = body(records);
-        if (body != null) {
-            return body;
-        }
-        return new Verdict(Errors.NONE, null, List.of(), rules.logAppendTime() ? nowMs : -1);
+        return body(records);
     }
 
     private Verdict frame(ByteBuffer records, short version) {
@@ -176,26 +174,45 @@ final class ProduceCheck {
 
     private Verdict body(ByteBuffer records) {
         Reading reading = new Reading();
+        BatchView batch;
         try {
-            BatchView batch = RecordBatches.of(records).get(0);
+            batch = RecordBatches.of(records).get(0);
             batch.forEach(inflatedBytesMax, reading);
         } catch (Stop stop) {
-            // enough is known
+            return reading.verdict();
         } catch (MalformedRecords e) {
             return Verdict.refused(Errors.INVALID_RECORD, e.getMessage());
         }
         if (!reading.faults.isEmpty()) {
-            return new Verdict(
-                    reading.error, "One or more records have been rejected", List.copyOf(reading.faults), -1);
+            return reading.verdict();
         }
-        int at = records.position();
+        boolean other = rules.codec().isPresent() && rules.codec().get() != batch.codec();
+        ByteBuffer wanted = other ? recompressed(batch) : records;
+        int at = wanted.position();
+        int size = wanted.remaining();
+        if (other && size > rules.batchBytesMax()) {
+            return Verdict.refused(
+                    Errors.MESSAGE_TOO_LARGE,
+                    "The record batch has " + size + " bytes in the topic's compression, which exceeds the maximum"
+                            + " configured value of " + rules.batchBytesMax());
+        }
         if (rules.logAppendTime()) {
-            stamp(records, at, (short) (BatchHeader.attributes(records, at) | LOG_APPEND_TIME), nowMs);
-        } else if (reading.largestTime != BatchHeader.maxTimestamp(records, at)) {
+            stamp(wanted, at, (short) (BatchHeader.attributes(wanted, at) | LOG_APPEND_TIME), nowMs);
+        } else if (reading.largestTime != BatchHeader.maxTimestamp(wanted, at)) {
             // some clients leave it unset; Apache Kafka corrects it as well, since time lookups rely on it
-            stamp(records, at, BatchHeader.attributes(records, at), reading.largestTime);
+            stamp(wanted, at, BatchHeader.attributes(wanted, at), reading.largestTime);
         }
-        return null;
+        return new Verdict(Errors.NONE, null, List.of(), rules.logAppendTime() ? nowMs : -1, wanted);
+    }
+
+    /** The same records of the same producer, compressed as the topic demands. */
+    private ByteBuffer recompressed(BatchView batch) {
+        BatchBuilder builder = new BatchBuilder(rules.codec().orElseThrow(), rules.level())
+                .producer(batch.producerId(), batch.producerEpoch(), batch.baseSequence());
+        batch.forEach(
+                inflatedBytesMax,
+                record -> builder.append(record.timestamp(), record.key(), record.value(), record.headers()));
+        return builder.build();
     }
 
     /** Looks at each record. */
@@ -230,6 +247,10 @@ final class ProduceCheck {
             return timestamp <= nowMs
                     ? nowMs - timestamp <= rules.timestampBeforeMaxMs()
                     : timestamp - nowMs <= rules.timestampAfterMaxMs();
+        }
+
+        private Verdict verdict() {
+            return new Verdict(error, "One or more records have been rejected", List.copyOf(faults), -1, null);
         }
 
         private void fault(String message) {

@@ -34,7 +34,8 @@ import org.apache.kafka.common.protocol.Errors;
 
 /**
  * Produce 3 to 13, by name and from 13 on by topic id. Each partition stands for itself: its batch is checked on the I/O thread, then
- * appended by the partition's loop as it is (but for offset and epoch in the header, and the time where the topic wants the broker's). With
+ * appended by the partition's loop as it is (but for offset and epoch in the header, the time where the topic wants the broker's, and
+ * the compression where the topic has one of its own). With
  * one replica acks=1 and acks=all are the same. acks=0 has no answer; after an error the connection is closed, which is all that such
  * a client can notice. A batch that its producer sent before is answered as it was the first time.
  *
@@ -120,7 +121,7 @@ public final class ProduceHandler implements Handler {
         }
         // only the loop knows whether the partition is writable at that moment; it refuses with the reason
         return partition
-                .append(batch)
+                .append(verdict.batch())
                 .handle((appended, failure) -> {
                     fill(answer, partition, appended, failure);
                     return (Void) null;

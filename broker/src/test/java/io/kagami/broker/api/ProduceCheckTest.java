@@ -6,11 +6,13 @@ import io.kagami.broker.api.ProduceCheck.Verdict;
 import io.kagami.broker.partition.TopicRules;
 import io.kagami.log.core.BatchHeader;
 import io.kagami.protocol.records.BatchBuilder;
+import io.kagami.protocol.records.BatchView;
 import io.kagami.protocol.records.Codec;
 import io.kagami.protocol.records.RecordBatches;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.function.Consumer;
@@ -210,5 +212,68 @@ class ProduceCheckTest {
         assertThat(check(batch, TopicRules.DEFAULT, 1 + random.nextInt(13)).error())
                 .isNotNull();
         assertThat(List.of(batch.position(), batch.limit())).containsExactly(0, batch.limit());
+    }
+
+    @ParameterizedTest
+    @EnumSource(Codec.class)
+    void aBatchIsCompressedAsTheTopicDemandsAndOnlyThen(Codec sent) {
+        for (Codec wanted : Codec.values()) {
+            String name = wanted == Codec.NONE ? "uncompressed" : wanted.name().toLowerCase(Locale.ROOT);
+            ByteBuffer batch = copy(new BatchBuilder(sent)
+                    .producer(5, (short) 2, 70)
+                    .append(NOW - 3, bytes("k"), null)
+                    .append(NOW - 1, bytes("k2"), bytes("v"))
+                    .build());
+            Verdict verdict = check(batch, rules("compression.type", name), V9);
+            assertThat(verdict.error()).as(verdict.message()).isEqualTo(Errors.NONE);
+            if (sent == wanted) {
+                assertThat(verdict.batch()).isSameAs(batch);
+                continue;
+            }
+            BatchView built = RecordBatches.of(verdict.batch()).get(0);
+            assertThat(built.valid()).isTrue();
+            assertThat(built.codec()).isEqualTo(wanted);
+            assertThat(built.producerId()).isEqualTo(5);
+            assertThat(built.producerEpoch()).isEqualTo((short) 2);
+            assertThat(built.baseSequence()).isEqualTo(70);
+            assertThat(built.maxTimestamp()).isEqualTo(NOW - 1);
+            assertThat(built.records(BUDGET))
+                    .isEqualTo(RecordBatches.of(batch).get(0).records(BUDGET));
+        }
+    }
+
+    @Test
+    void aRecompressedBatchGetsTheBrokersTimeAndMustStillBeSmallEnough() {
+        TopicRules stamped =
+                TopicRules.of(Map.of("compression.type", "zstd", "message.timestamp.type", "LogAppendTime"), Map.of());
+        Verdict verdict = check(batch(Codec.GZIP, 4), stamped, V9);
+        BatchView built = RecordBatches.of(verdict.batch()).get(0);
+        assertThat(verdict.appendTimeMs()).isEqualTo(NOW);
+        assertThat(built.valid()).isTrue();
+        assertThat(built.logAppendTime()).isTrue();
+        assertThat(built.maxTimestamp()).isEqualTo(NOW);
+        assertThat(built.records(BUDGET)).allMatch(record -> record.timestamp() == NOW);
+
+        BatchBuilder zeros = new BatchBuilder(Codec.ZSTD).append(NOW, bytes("k"), new byte[5_000]);
+        TopicRules plain =
+                TopicRules.of(Map.of("compression.type", "uncompressed", "max.message.bytes", "2000"), Map.of());
+        assertThat(check(copy(zeros.build()), plain, V9).error()).isEqualTo(Errors.MESSAGE_TOO_LARGE);
+    }
+
+    @Test
+    void theLevelOfTheTopicIsUsed() {
+        Random random = new Random(3);
+        BatchBuilder builder = new BatchBuilder(Codec.NONE);
+        for (int i = 0; i < 500; i++) {
+            builder.append(NOW, bytes("key" + random.nextInt(50)), bytes("value " + random.nextInt(9_000)));
+        }
+        ByteBuffer batch = copy(builder.build());
+        int[] sizes = new int[2];
+        for (int i = 0; i < 2; i++) {
+            TopicRules rules = TopicRules.of(
+                    Map.of("compression.type", "gzip", "compression.gzip.level", i == 0 ? "1" : "9"), Map.of());
+            sizes[i] = check(copy(batch), rules, V9).batch().remaining();
+        }
+        assertThat(sizes[1]).isLessThan(sizes[0]);
     }
 }

@@ -5,6 +5,7 @@ import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.kafka.common.compress.Compression;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.record.TimestampType;
 import org.apache.kafka.common.record.internal.ControlRecordType;
@@ -19,7 +20,7 @@ import org.apache.kafka.common.utils.internals.ByteBufferOutputStream;
 public final class BatchBuilder {
     private static final int FIRST_STEP_BYTES = 512;
 
-    private final Codec codec;
+    private final Compression compression;
     private final List<SimpleRecord> records = new ArrayList<>();
     private long baseOffset;
     private int leaderEpoch = RecordBatch.NO_PARTITION_LEADER_EPOCH;
@@ -29,8 +30,14 @@ public final class BatchBuilder {
     private boolean transactional;
     private boolean control;
 
+    /** With the usual level of the codec. */
     public BatchBuilder(Codec codec) {
-        this.codec = codec;
+        this.compression = codec.compression();
+    }
+
+    /** @param level as the codec counts; codecs without levels do not look at it */
+    public BatchBuilder(Codec codec, int level) {
+        this.compression = codec.compression(level);
     }
 
     public BatchBuilder baseOffset(long offset) {
@@ -93,7 +100,7 @@ public final class BatchBuilder {
         try (MemoryRecordsBuilder builder = new MemoryRecordsBuilder(
                 new ByteBufferOutputStream(FIRST_STEP_BYTES),
                 RecordBatch.MAGIC_VALUE_V2,
-                codec.compression(),
+                compression,
                 TimestampType.CREATE_TIME,
                 baseOffset,
                 RecordBatch.NO_TIMESTAMP,

@@ -1,5 +1,8 @@
 package io.kagami.protocol.records;
 
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.Optional;
 import org.apache.kafka.common.compress.Compression;
 import org.apache.kafka.common.record.internal.CompressionType;
 
@@ -32,7 +35,24 @@ public enum Codec {
         return VALUES[id]; // in the order of their ids
     }
 
+    /** By the name that configurations use; {@code uncompressed} is {@link #NONE}. Empty for any other word. */
+    public static Optional<Codec> named(String name) {
+        return Arrays.stream(VALUES)
+                .filter(codec -> (codec == NONE ? "uncompressed" : codec.name().toLowerCase(Locale.ROOT)).equals(name))
+                .findFirst();
+    }
+
     Compression compression() {
         return Compression.of(CompressionType.forId(id)).build();
+    }
+
+    /** @param level as the codec counts; codecs without levels do not look at it */
+    Compression compression(int level) {
+        return switch (this) {
+            case GZIP -> Compression.gzip().level(level).build();
+            case LZ4 -> Compression.lz4().level(level).build();
+            case ZSTD -> Compression.zstd().level(level).build();
+            case NONE, SNAPPY -> compression();
+        };
     }
 }
