@@ -46,7 +46,7 @@ class RealProducersIT {
     @BeforeAll
     static void start(SourceKafka shared) {
         tools = shared;
-        kagami = KagamiProcess.start("producers", Map.of("log.segment.bytes", "65536"));
+        kagami = KagamiProcess.start("producers", Map.of("log.segment.bytes", "1048576"));
     }
 
     @AfterAll
@@ -241,9 +241,9 @@ class RealProducersIT {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-        try (KagamiProcess victim = KagamiProcess.start("verifiable", Map.of("log.segment.bytes", "20000"))) {
+        try (KagamiProcess victim = KagamiProcess.start("verifiable")) {
             for (String topic : List.of("idempotent", "plain")) {
-                Fill.create(victim.bootstrap(), topic, 1, Map.of());
+                Fill.create(victim.bootstrap(), topic, 1, Map.of("internal.segment.bytes", "20000"));
             }
             int messages = 6_000;
             CompletableFuture<List<String>> once = write(victim, "idempotent", messages, idempotent);

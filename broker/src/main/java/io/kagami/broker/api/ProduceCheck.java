@@ -159,9 +159,6 @@ final class ProduceCheck {
                     Errors.INVALID_RECORD,
                     "A batch of producer " + BatchHeader.producerId(buf, at) + " needs an epoch and a first sequence");
         }
-        if (BatchHeader.producerId(buf, at) < 0 && BatchHeader.baseSequence(buf, at) >= 0) {
-            return Verdict.refused(Errors.INVALID_RECORD, "A batch with a sequence needs a producer id");
-        }
         if (BatchHeader.logAppendTime(buf, at)) {
             return rules.logAppendTime()
                     ? null
@@ -207,8 +204,10 @@ final class ProduceCheck {
 
     /** The same records of the same producer, compressed as the topic demands. */
     private ByteBuffer recompressed(BatchView batch) {
-        BatchBuilder builder = new BatchBuilder(rules.codec().orElseThrow(), rules.level())
-                .producer(batch.producerId(), batch.producerEpoch(), batch.baseSequence());
+        BatchBuilder builder = new BatchBuilder(rules.codec().orElseThrow(), rules.level());
+        if (batch.producerId() >= 0) {
+            builder.producer(batch.producerId(), batch.producerEpoch(), batch.baseSequence());
+        }
         batch.forEach(
                 inflatedBytesMax,
                 record -> builder.append(record.timestamp(), record.key(), record.value(), record.headers()));

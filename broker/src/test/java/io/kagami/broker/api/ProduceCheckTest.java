@@ -95,7 +95,7 @@ class ProduceCheckTest {
                 fault("no record", Errors.INVALID_RECORD, b -> sealed(b.putInt(57, 0))),
                 fault("negative count", Errors.INVALID_RECORD, b -> sealed(b.putInt(57, -1))),
                 fault("last offset delta", Errors.INVALID_RECORD, b -> sealed(b.putInt(23, 9))),
-                fault("sequence without producer", Errors.INVALID_RECORD, b -> sealed(b.putInt(53, 1))),
+                fault("sequence without producer, as kafkajs sends", Errors.NONE, b -> sealed(b.putInt(53, 0))),
                 fault("producer without sequence", Errors.INVALID_RECORD, b -> sealed(b.putLong(43, 1))),
                 fault("largest base time", Errors.INVALID_TIMESTAMP, b -> sealed(b.putLong(27, Long.MAX_VALUE))),
                 fault("record length", Errors.INVALID_RECORD, b -> sealed(b.put(61, (byte) 0x7e))));
