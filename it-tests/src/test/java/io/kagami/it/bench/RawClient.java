@@ -31,11 +31,15 @@ final class RawClient implements AutoCloseable {
     static final int LAST_DELTA_AT = 23;
     private static final int COUNT_AT = 57;
     private static final int PREFIX_BYTES = 12;
+    /** Thousands of these clients are alive at a time. */
+    private static final int SMALL = 4 << 10;
+
+    private static final int HEAD_BYTES = 64;
     private static final byte[] NAME = "bench".getBytes(StandardCharsets.UTF_8);
 
     private final SocketChannel channel;
-    private final ByteBuffer request = ByteBuffer.allocate(1 << 20);
-    private ByteBuffer answer = ByteBuffer.allocateDirect(64 << 10);
+    private ByteBuffer request = ByteBuffer.allocate(SMALL);
+    private ByteBuffer answer = ByteBuffer.allocateDirect(SMALL);
     private int correlation;
     private int first;
 
@@ -92,6 +96,11 @@ final class RawClient implements AutoCloseable {
 
     /** Of topics of the same number of partitions, one after the other, in one request. */
     private long[] ends(List<String> topics, int partitions) throws IOException {
+        int topicBytes = topics.stream().mapToInt(String::length).sum() + topics.size() * (Short.BYTES + Integer.BYTES);
+        int room = HEAD_BYTES + topicBytes + topics.size() * partitions * (Integer.BYTES + Long.BYTES);
+        if (request.capacity() < room) {
+            request = ByteBuffer.allocate(room);
+        }
         begin(LIST_OFFSETS, (short) 1);
         request.putInt(-1).putInt(topics.size());
         Map<String, Integer> places = new HashMap<>();
@@ -229,7 +238,7 @@ final class RawClient implements AutoCloseable {
 
     private void fill(int bytes) throws IOException {
         if (answer.capacity() < bytes) {
-            answer = ByteBuffer.allocateDirect(Math.max(bytes, Math.min(answer.capacity() * 2, 128 << 20)));
+            answer = ByteBuffer.allocateDirect(Math.max(bytes, Math.min(answer.capacity() * 2, 64 << 20)));
         }
         answer.clear().limit(bytes);
         while (answer.hasRemaining()) {

@@ -21,7 +21,7 @@ import org.apache.kafka.clients.producer.ProducerRecord;
  */
 record ScaleRow(int mirrorPartitions, boolean scripted) implements Row {
     private static final int PER_TOPIC = 2;
-    private static final Duration PATIENCE = Duration.ofMinutes(4);
+    private static final Duration PATIENCE = Duration.ofMinutes(12);
     private static final Duration SETTLE = Duration.ofSeconds(4);
     private static final Duration IDLE = Duration.ofSeconds(10);
     private static final int TOPICS_PER_REQUEST = 100;

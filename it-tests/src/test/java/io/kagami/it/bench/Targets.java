@@ -21,6 +21,12 @@ final class Targets {
     private static final String LAG_SLOW = "lag-2000";
     private static final String LAG_FAST = "lag-20000";
     private static final String TOPICS = "topics-1000";
+    private static final String KILL = "kill-none-6";
+    private static final String CONNECTIONS = "connections";
+    private static final String START = "start";
+    private static final String FEW = "scale-100";
+    private static final String SOME = "scale-1000";
+    private static final String MANY = "scale-10000";
 
     /** Which side of its bounds a measured value has to be on. */
     enum Side {
@@ -67,6 +73,28 @@ final class Targets {
         return lines;
     }
 
+    /** Names of the rows that targets speak of. */
+    static List<String> rows() {
+        return List.of(
+                NONE_6,
+                NONE_1,
+                ZSTD_6,
+                PRODUCE_16,
+                PRODUCE_128,
+                CONSUME,
+                RAW,
+                PACED,
+                LAG_SLOW,
+                LAG_FAST,
+                TOPICS,
+                KILL,
+                CONNECTIONS,
+                START,
+                FEW,
+                SOME,
+                MANY);
+    }
+
     private static List<Target> all() {
         List<Target> all = new ArrayList<>();
         mirroring(all);
@@ -105,9 +133,9 @@ final class Targets {
         all.add(plain(TOPICS + " idle CPU of a core", Side.AT_MOST, 5, 1, " %", TOPICS, "idle CPU %"));
         all.add(new Target("peak RSS at catch-up", Side.AT_MOST, 512, 256, " MiB", Targets::largestResident));
         for (String what : List.of("duplicate", "missing", "shifted")) {
-            all.add(plain("kill -9: " + what + " batches", Side.AT_MOST, 0, 0, "", "kill-none-6", what + " batches"));
+            all.add(plain("kill -9: " + what + " batches", Side.AT_MOST, 0, 0, "", KILL, what + " batches"));
         }
-        all.add(plain("kill -9: next new record", Side.AT_MOST, 5, 2, " s", "kill-none-6", "outage s"));
+        all.add(plain("kill -9: next new record", Side.AT_MOST, 5, 2, " s", KILL, "outage s"));
     }
 
     private static void brokers(List<Target> all) {
@@ -134,9 +162,9 @@ final class Targets {
     }
 
     private static void sizes(List<Target> all) {
-        all.add(plain("connections open in 256 MiB", Side.AT_LEAST, 2500, 2500, "", "connections", "open"));
-        all.add(plain("start of an empty broker", Side.AT_MOST, 1.5, 0.8, " s", "start", "serving after s"));
-        all.add(plain("RSS of an idle broker", Side.AT_MOST, 250, 150, " MiB", "start", "idle RSS MiB"));
+        all.add(plain("connections open in 256 MiB", Side.AT_LEAST, 2500, 2500, "", CONNECTIONS, "open"));
+        all.add(plain("start of an empty broker", Side.AT_MOST, 1.5, 0.8, " s", START, "serving after s"));
+        all.add(plain("RSS of an idle broker", Side.AT_MOST, 250, 150, " MiB", START, "idle RSS MiB"));
         // the slope from 1,000 to 10,000 over the slope from 100 to 1,000: 1 is linear
         for (String figure : List.of("RSS MiB", "all mirrored s")) {
             all.add(new Target(
@@ -154,8 +182,8 @@ final class Targets {
                 0.5,
                 " %",
                 results -> combine(
-                        median(results, "scale-10000", Systems.KAGAMI, "idle CPU %"),
-                        median(results, "scale-100", Systems.KAGAMI, "idle CPU %"),
+                        median(results, MANY, Systems.KAGAMI, "idle CPU %"),
+                        median(results, FEW, Systems.KAGAMI, "idle CPU %"),
                         (many, few) -> many - few)));
     }
 
@@ -205,9 +233,9 @@ final class Targets {
     }
 
     private static OptionalDouble bend(Results results, String figure) {
-        OptionalDouble few = median(results, "scale-100", Systems.KAGAMI, figure);
-        OptionalDouble some = median(results, "scale-1000", Systems.KAGAMI, figure);
-        OptionalDouble many = median(results, "scale-10000", Systems.KAGAMI, figure);
+        OptionalDouble few = median(results, FEW, Systems.KAGAMI, figure);
+        OptionalDouble some = median(results, SOME, Systems.KAGAMI, figure);
+        OptionalDouble many = median(results, MANY, Systems.KAGAMI, figure);
         OptionalDouble early = combine(some, few, (s, f) -> (s - f) / 900);
         OptionalDouble late = combine(many, some, (m, s) -> (m - s) / 9000);
         return combine(late, early, (l, e) -> l / e);
