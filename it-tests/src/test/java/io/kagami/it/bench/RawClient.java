@@ -137,10 +137,14 @@ final class RawClient implements AutoCloseable {
 
     /** True when every partition of the topic has a leader that answers. */
     boolean serves(String topic, int partitions) {
+        return serves(List.of(topic), partitions);
+    }
+
+    boolean serves(List<String> topics, int partitions) {
         try {
-            return Arrays.stream(ends(topic, partitions)).allMatch(end -> end >= 0);
+            return Arrays.stream(ends(topics, partitions)).allMatch(end -> end >= 0);
         } catch (IOException e) {
-            throw new IllegalStateException("the broker cannot be asked for " + topic, e);
+            throw new IllegalStateException("the broker cannot be asked for " + topics.get(0), e);
         }
     }
 

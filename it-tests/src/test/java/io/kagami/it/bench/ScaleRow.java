@@ -4,7 +4,6 @@ import io.kagami.cli.demo.ForkedKafka;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,6 +21,7 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 record ScaleRow(int mirrorPartitions, boolean scripted) implements Row {
     private static final int PER_TOPIC = 2;
     private static final Duration PATIENCE = Duration.ofMinutes(12);
+    private static final Duration SOON = Duration.ofMillis(50);
     private static final Duration SETTLE = Duration.ofSeconds(4);
     private static final Duration IDLE = Duration.ofSeconds(10);
     private static final int TOPICS_PER_REQUEST = 100;
@@ -137,7 +137,8 @@ record ScaleRow(int mirrorPartitions, boolean scripted) implements Row {
             for (int from = 0; from < missing.size(); from += TOPICS_PER_REQUEST) {
                 Payloads.create(bootstrap, missing.subList(from, Math.min(missing.size(), from + TOPICS_PER_REQUEST)));
             }
-            Map<String, Object> config = new HashMap<>(Map.of(ProducerConfig.LINGER_MS_CONFIG, 100));
+            Wait.until("all topics have leaders", PATIENCE, SOON, () -> client.serves(topics(), PER_TOPIC));
+            Map<String, Object> config = Map.of(ProducerConfig.LINGER_MS_CONFIG, 100);
             try (KafkaProducer<byte[], byte[]> producer = Payloads.producer(bootstrap, config)) {
                 for (String topic : topics()) {
                     for (int p = 0; p < PER_TOPIC; p++) {
