@@ -21,7 +21,7 @@ final class Pair implements AutoCloseable {
     private final Lab lab;
     private final KagamiServer kagami;
     private final ForkedKafka kafka;
-    /** Topics that are kept for reading. */
+    /** Topics that are kept for reading, and work that was done once. */
     private final Map<String, Boolean> filled = new LinkedHashMap<>();
 
     private int topics;
@@ -101,6 +101,11 @@ final class Pair implements AutoCloseable {
             produce(system, topic, codec, "1", LARGE_BATCH, lab.options().brokerRecords());
         }
         return topic;
+    }
+
+    /** True once for each kind of work: what does it first shall warm clients and brokers before it measures. */
+    boolean cold(String work) {
+        return filled.putIfAbsent("warm " + work, true) == null;
     }
 
     @Override
