@@ -60,6 +60,8 @@ final class KagamiProcess implements AutoCloseable {
         this.config.put("metrics.listener", "http://127.0.0.1:" + metricsPort);
         this.config.put("offsets.topic.num.partitions", "4");
         this.config.put("group.initial.rebalance.delay.ms", "0");
+        // records of tests have timestamps of long ago
+        this.config.put("log.retention.ms", "-1");
         this.config.putAll(config);
     }
 

@@ -154,6 +154,9 @@ final class LogCleaning {
             if (e.getCause() instanceof RuntimeException failure) {
                 throw failure;
             }
+            if (e.getCause() instanceof Error broken) {
+                throw broken;
+            }
             throw e;
         }
     }

@@ -1,7 +1,6 @@
 package io.kagami.broker.adopt;
 
 import io.kagami.log.disk.FileDisk;
-import io.kagami.log.segment.FileNames;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -32,7 +31,7 @@ final class DirectoryCopy {
         }
         disk.createDirectory(aside);
         for (Path file : disk.list(from)) {
-            if (Files.isRegularFile(file) && !file.toString().endsWith(FileNames.DELETED)) {
+            if (Files.isRegularFile(file)) {
                 Path copy = aside.resolve(file.getFileName());
                 copyFile(file, copy);
                 Files.setLastModifiedTime(copy, Files.getLastModifiedTime(file));

@@ -107,7 +107,7 @@ public final class Compactor {
                     last,
                     roundEnd,
                     round.producers(),
-                    new TransactionSweep(round.aborted()),
+                    new TransactionSweep(round.aborted(), round.facts().get(0).baseOffset()),
                     round.nowMs(),
                     round.deleteRetentionMs());
             for (Group group : groups) {
@@ -131,11 +131,12 @@ public final class Compactor {
         private void noteKeys() throws IOException, CleaningFailed, Pace.Stopped {
             long from = round.dirty().firstDirtyOffset();
             long to = round.dirty().uncleanableOffset();
-            TransactionSweep sweep = new TransactionSweep(round.aborted());
+            TransactionSweep sweep = null;
             roundEnd = from;
             for (int i = 0; i < round.facts().size() && !full; i++) {
                 SegmentFacts facts = round.facts().get(i);
                 if (facts.endOffset() > from && facts.baseOffset() < to) {
+                    sweep = sweep == null ? new TransactionSweep(round.aborted(), facts.baseOffset()) : sweep;
                     noteKeys(round.sealed().get(i), sweep, from, to);
                     if (!full) {
                         roundEnd = Math.min(to, facts.endOffset());

@@ -48,9 +48,7 @@ public final class KafkaMetadata {
     private final Map<Uuid, String> names = new HashMap<>();
     private final Map<Uuid, TreeMap<Integer, Partition>> partitions = new HashMap<>();
     private final Map<String, TreeMap<String, String>> configs = new HashMap<>();
-    /** By node id as text; empty text for the defaults of all. */
-    private final Map<String, TreeMap<String, String>> brokerConfigs = new HashMap<>();
-
+    private final TreeMap<String, String> brokerConfigs = new TreeMap<>();
     private final TreeSet<String> told = new TreeSet<>();
     private long nextProducerId;
     /** Null outside a transaction of metadata. */
@@ -146,7 +144,7 @@ public final class KafkaMetadata {
         if (record.resourceType() == KafkaRecord.TOPIC_RESOURCE) {
             target = configs.computeIfAbsent(record.resourceName(), name -> new TreeMap<>());
         } else if (record.resourceType() == KafkaRecord.BROKER_RESOURCE) {
-            target = brokerConfigs.computeIfAbsent(record.resourceName(), node -> new TreeMap<>());
+            target = brokerConfigs;
         } else {
             return;
         }
@@ -157,12 +155,8 @@ public final class KafkaMetadata {
         }
     }
 
-    /**
-     * What the records so far say; an unfinished transaction does not count.
-     *
-     * @param node the broker whose own configs are meant
-     */
-    public SourceCatalog catalog(String clusterId, int node) {
+    /** What the records so far say; an unfinished transaction does not count. */
+    public SourceCatalog catalog(String clusterId) {
         Map<String, SourceCatalog.Topic> topics = new TreeMap<>();
         names.forEach((id, name) -> {
             TreeMap<Integer, Partition> of = partitions.get(id);
@@ -181,13 +175,11 @@ public final class KafkaMetadata {
         });
         List<String> notes = new ArrayList<>();
         told.forEach(what -> notes.add("Its metadata has records of " + what + "; they are not taken over."));
-        Map<String, String> ofBroker = new TreeMap<>(brokerConfigs.getOrDefault("", new TreeMap<>()));
-        ofBroker.putAll(brokerConfigs.getOrDefault(Integer.toString(node), new TreeMap<>()));
-        if (!ofBroker.isEmpty()) {
+        if (!brokerConfigs.isEmpty()) {
             // values may be secrets
-            notes.add("Its metadata sets configs of the broker: " + String.join(", ", ofBroker.keySet())
-                    + ". Those that are defaults of topics are kept, others are not taken over.");
+            notes.add("Its metadata sets configs of brokers, which are not taken over: "
+                    + String.join(", ", brokerConfigs.keySet()) + ".");
         }
-        return new SourceCatalog(clusterId, topics, nextProducerId, ofBroker, notes);
+        return new SourceCatalog(clusterId, topics, nextProducerId, notes);
     }
 }

@@ -13,7 +13,7 @@ import java.util.PriorityQueue;
 import java.util.Set;
 
 /**
- * Follows the transactions while the batches of a log go by in order, from its first segment on: which batches are aborted, and of which markers
+ * Follows the transactions while the batches of a log go by in order, from the beginning of a segment on: which batches are aborted, and of which markers
  * the transaction has no batch left (KAFKA-5490, KAFKA-8351). One thread.
  */
 public final class TransactionSweep {
@@ -23,9 +23,16 @@ public final class TransactionSweep {
     /** Producers of which batches went by whose transaction is not known to be aborted. */
     private final Set<Long> committing = new HashSet<>();
 
-    /** @param all every aborted transaction with batches or a marker in the log */
-    public TransactionSweep(Collection<Aborted> all) {
-        ahead.addAll(all);
+    /**
+     * @param all every aborted transaction with a marker in the log
+     * @param from offset of the first batch that will be taken: transactions that ended before it are over
+     */
+    public TransactionSweep(Collection<Aborted> all, long from) {
+        for (Aborted each : all) {
+            if (each.lastOffset() >= from) {
+                ahead.add(each);
+            }
+        }
     }
 
     /** Takes the next batch that is no control batch; true when its transaction was aborted. */
