@@ -53,6 +53,13 @@ final class StorageCommand implements Runnable {
         private Path config;
 
         @Option(
+                names = "--old-config",
+                paramLabel = "FILE",
+                description =
+                        "Configuration file of the other broker: its defaults are kept where they differ from ours.")
+        private Path oldConfig;
+
+        @Option(
                 names = "--metadata",
                 paramLabel = "DIR",
                 description =

@@ -247,7 +247,7 @@ class AdoptIT {
         String bootstrap = kafka.bootstrap();
         Fill.create(bootstrap, "codecs", 2, Map.of("segment.bytes", "1048576", "retention.ms", "-1"));
         Fill.everyKindOfBatch(bootstrap, "codecs", 2, Seed.random("adopt"));
-        CompactedAndTransactionalIT.compacted(kafka, "compacted");
+        CompactedAndTransactionalIT.compacted(bootstrap, "compacted");
         Fill.create(bootstrap, "transactions", 2, Map.of());
         CompactedAndTransactionalIT.startInsideABatch(kafka, "trimmed");
         Fill.create(bootstrap, "empty", 3, Map.of("max.message.bytes", "123456"));

@@ -24,7 +24,7 @@ class CompactedAndTransactionalIT {
 
     @Test
     void gapsOfCompactionAndMovedStartsAndTransactionsComeOverAsTheyAre(SourceKafka source) {
-        compacted(source, "compacted");
+        compacted(source.bootstrap(), "compacted");
         startInsideABatch(source, "cut");
         List<String> topics = List.of("compacted", "cut", "transactional");
         Fill.create(source.bootstrap(), "transactional", 2, Map.of());
@@ -61,9 +61,9 @@ class CompactedAndTransactionalIT {
     }
 
     /** A log whose cleaner left holes, and is told to rest before anybody compares. */
-    static void compacted(SourceKafka source, String topic) {
+    static void compacted(String bootstrap, String topic) {
         Fill.create(
-                source.bootstrap(),
+                bootstrap,
                 topic,
                 1,
                 Map.of(
@@ -74,16 +74,15 @@ class CompactedAndTransactionalIT {
         TopicPartition partition = new TopicPartition(topic, 0);
         int rounds = 5;
         Eventually.within(PATIENCE).until(() -> {
-            long records =
-                    Reading.all(source.bootstrap(), topic, "read_uncommitted").size() - 1L;
-            long end = Eventually.ends(source.bootstrap(), List.of(topic)).get(partition.toString());
+            long records = Reading.all(bootstrap, topic, "read_uncommitted").size() - 1L;
+            long end = Eventually.ends(bootstrap, List.of(topic)).get(partition.toString());
             if (end > 300 && records < end / 2) {
                 return true;
             }
-            produceKeys(source, topic, rounds);
+            produceKeys(bootstrap, topic, rounds);
             return false;
         });
-        try (Admin admin = Fill.admin(source.bootstrap())) {
+        try (Admin admin = Fill.admin(bootstrap)) {
             ConfigResource resource = new ConfigResource(ConfigResource.Type.TOPIC, topic);
             List<AlterConfigOp> rest = List.of(
                     set("min.cleanable.dirty.ratio", "1.0"),
@@ -98,7 +97,7 @@ class CompactedAndTransactionalIT {
         // a round of cleaning that had begun may still end: wait for two seconds without a change
         List<List<String>> seen = new java.util.ArrayList<>();
         Eventually.within(PATIENCE).pollInterval(Duration.ofSeconds(2)).until(() -> {
-            List<String> now = Reading.all(source.bootstrap(), topic, "read_uncommitted");
+            List<String> now = Reading.all(bootstrap, topic, "read_uncommitted");
             boolean still = !seen.isEmpty() && seen.get(0).equals(now);
             seen.clear();
             seen.add(now);
@@ -110,9 +109,9 @@ class CompactedAndTransactionalIT {
         return new AlterConfigOp(new ConfigEntry(key, value), AlterConfigOp.OpType.SET);
     }
 
-    private static void produceKeys(SourceKafka source, String topic, int rounds) {
+    private static void produceKeys(String bootstrap, String topic, int rounds) {
         try (KafkaProducer<byte[], byte[]> producer =
-                Fill.producer(source.bootstrap(), Map.of(ProducerConfig.COMPRESSION_TYPE_CONFIG, "lz4"))) {
+                Fill.producer(bootstrap, Map.of(ProducerConfig.COMPRESSION_TYPE_CONFIG, "lz4"))) {
             for (int round = 0; round < rounds; round++) {
                 for (int key = 0; key < 17; key++) {
                     // every fifth key is deleted in the end: tombstones are batches like any other

@@ -21,6 +21,7 @@ class ReadmeIT {
     private static final String SHELL = "cli/bin/kagami ";
     private static final String DEMO = "cli/bin/kagami demo";
     private static final String SERVER = "cli/bin/kagami server --config cli/target/kagami/conf/kagami.properties";
+    private static final String ADOPT = "cli/bin/kagami storage adopt ";
     private static final String TESTS = "mvn verify";
     private static final Pattern TOTALS = Pattern.compile("\\d+ topics?, \\d+ partitions?, lag \\d+");
 
@@ -39,7 +40,7 @@ class ReadmeIT {
         try (KagamiProcess kagami = KagamiProcess.start("readme")) {
             int ran = 0;
             for (String command : commands) {
-                if (List.of(DEMO, TESTS, SERVER).contains(command)) {
+                if (List.of(DEMO, TESTS, SERVER).contains(command) || command.startsWith(ADOPT)) {
                     continue;
                 }
                 assertThat(command).startsWith(SHELL);
@@ -52,6 +53,8 @@ class ReadmeIT {
             }
             assertThat(ran).isGreaterThanOrEqualTo(4);
             assertThat(kagami.states("from-prod")).containsEntry("orders-0", "STOPPED");
+            kagami.sigterm();
+            adopt(commands, kagami);
         }
     }
 
@@ -68,6 +71,28 @@ class ReadmeIT {
         }
         Cli.Result result = Cli.run(program, words);
         assertThat(result.exitCode()).as("%s: %s", command, result).isZero();
+    }
+
+    /** The directory of a stopped broker is ours here; that of a Kafka has {@link AdoptIT}. */
+    private static void adopt(List<String> commands, KagamiProcess stopped) throws IOException {
+        List<String> adopting =
+                commands.stream().filter(command -> command.startsWith(ADOPT)).toList();
+        assertThat(adopting).hasSizeGreaterThanOrEqualTo(2);
+        try (KagamiProcess other = KagamiProcess.stopped("readme-adopts", Map.of())) {
+            for (String command : adopting) {
+                String real = command.substring(SHELL.length())
+                        .replace("/var/lib/kafka", stopped.data().toString())
+                        .replace(
+                                "/etc/kafka/server.properties",
+                                stopped.configFile().toString())
+                        .replace(
+                                "cli/target/kagami/conf/kagami.properties",
+                                other.configFile().toString());
+                Cli.run(Checkout.root().resolve(SHELL.strip()).toString(), List.of(real.split(" ")))
+                        .ok();
+            }
+            assertThat(other.data().resolve("orders-0")).isDirectory();
+        }
     }
 
     /** Runs until it is stopped; without a terminal each refresh is a line of totals. */

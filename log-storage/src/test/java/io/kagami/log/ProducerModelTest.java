@@ -3,6 +3,7 @@ package io.kagami.log;
 import static io.kagami.log.TestBatches.batch;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kagami.log.core.BatchHeader;
 import io.kagami.log.core.ControlRecord;
 import io.kagami.log.core.ProducerFault;
 import io.kagami.log.core.ProducerFault.Reason;
@@ -14,8 +15,12 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import java.util.UUID;
 import java.util.stream.Stream;
 import net.jqwik.api.ForAll;
@@ -27,6 +32,7 @@ class ProducerModelTest {
     private static final LogName NAME = new LogName("orders", 3);
     private static final int MAX = Integer.MAX_VALUE;
 
+    /** Also KAFKA-5283: sequences wrap; KAFKA-5376, 5522: what read_committed sees and where it ends. */
     @Property(tries = 40, shrinking = ShrinkingMode.OFF)
     void kafka5249_answersAreThoseOfAWalkOverTheWholeLogWhateverHappenedBefore(@ForAll long drawn) throws IOException {
         long seed = Long.getLong("seed", drawn);
@@ -40,9 +46,13 @@ class ProducerModelTest {
         }
     }
 
-    /** One batch or marker. */
+    /** One batch or marker; {@code first} of a marker is its type. */
     private record Sent(
             long producer, int epoch, int first, int records, long base, boolean transactional, boolean marker) {
+        boolean aborts() {
+            return marker && first == ControlRecord.ABORT;
+        }
+
         int last() {
             return (int) (((long) first + records - 1) % (1L << 31));
         }
@@ -60,6 +70,7 @@ class ProducerModelTest {
         private final Random random;
         private final LogOptions options;
         private final List<Sent> all = new ArrayList<>();
+        private final List<List<Sent>> forgotten = new ArrayList<>();
         private FileLogDirectory directory;
         private SegmentedLog log;
 
@@ -85,9 +96,13 @@ class ProducerModelTest {
                     restart();
                 } else if (random.nextInt(8) == 0) {
                     log.append(batch().control(ControlRecord.MIRROR_PID_RESET).build(), 0);
+                    forgotten.add(List.copyOf(all));
                     all.clear();
                 }
                 assertThat(log.view().lastStableOffset()).isEqualTo(lastStable());
+                if (i % 10 == 0) {
+                    assertThat(readCommitted()).isEqualTo(committed());
+                }
             }
             for (long producer : List.of(1L, 2L, 3L)) {
                 for (int i = 0; i < 8; i++) {
@@ -136,6 +151,65 @@ class ProducerModelTest {
                 stable = open == null ? stable : Math.min(stable, open.base());
             }
             return stable;
+        }
+
+        /** Base offsets of the data that no marker takes back, up to the first open transaction. */
+        private List<Long> committed() {
+            List<Long> offsets = new ArrayList<>();
+            List<List<Sent>> lives = new ArrayList<>(forgotten);
+            lives.add(all);
+            for (List<Sent> life : lives) { // a reset ends every transaction without taking it back
+                for (int i = 0; i < life.size(); i++) {
+                    Sent sent = life.get(i);
+                    if (!sent.marker() && sent.base() < lastStable() && !(sent.transactional() && isAborted(life, i))) {
+                        offsets.add(sent.base());
+                    }
+                }
+            }
+            return offsets;
+        }
+
+        private static boolean isAborted(List<Sent> life, int at) {
+            return life.subList(at, life.size()).stream()
+                    .filter(later ->
+                            later.marker() && later.producer() == life.get(at).producer())
+                    .findFirst()
+                    .map(Sent::aborts)
+                    .orElse(false);
+        }
+
+        /** As a consumer does it: the list of aborted transactions beside the batches. */
+        private List<Long> readCommitted() throws IOException {
+            LogView view = log.view();
+            long end = view.lastStableOffset();
+            List<AbortedTxn> aborted = new ArrayList<>(view.abortedIn(view.startOffset(), end));
+            aborted.sort(Comparator.comparingLong(AbortedTxn::firstOffset));
+            Set<Long> skipped = new HashSet<>();
+            List<Long> offsets = new ArrayList<>();
+            for (long at = view.startOffset(); at < end; ) {
+                Optional<LogSlice> slice = view.read(at, end, 1 << 20, true);
+                if (slice.isEmpty()) {
+                    break;
+                }
+                for (LogModel.Entry entry : LogModel.entries(slice.get())) {
+                    long producer = BatchHeader.producerId(entry.bytes(), 0);
+                    while (!aborted.isEmpty() && aborted.get(0).firstOffset() <= entry.last()) {
+                        skipped.add(aborted.remove(0).producerId());
+                    }
+                    if (BatchHeader.control(entry.bytes(), 0)) {
+                        ControlRecord control =
+                                ControlRecord.of(entry.bytes(), 0, entry.bytes().limit());
+                        if (control.type() == ControlRecord.ABORT) {
+                            skipped.remove(producer);
+                        }
+                    } else if (!BatchHeader.transactional(entry.bytes(), 0) || !skipped.contains(producer)) {
+                        offsets.add(entry.base());
+                    }
+                    at = entry.last() + 1;
+                }
+                slice.get().close();
+            }
+            return offsets;
         }
 
         private Answer expected(long producer, int epoch, int first, int records, boolean transactional) {
@@ -246,7 +320,7 @@ class ProducerModelTest {
                             .control(type)
                             .build(),
                     0);
-            all.add(new Sent(producer, epoch, -1, 1, end, true, true));
+            all.add(new Sent(producer, epoch, type, 1, end, true, true));
             if (type == ControlRecord.ABORT) {
                 assertThat(log.view().abortedIn(open.base(), end + 1))
                         .contains(new AbortedTxn(producer, open.base(), end));

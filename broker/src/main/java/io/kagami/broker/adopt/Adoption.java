@@ -9,7 +9,9 @@ import io.kagami.log.DirectoryNames;
 import io.kagami.log.LogName;
 import io.kagami.log.OffsetTable;
 import io.kagami.log.disk.Checkpoint;
+import io.kagami.log.disk.DiskFile;
 import io.kagami.log.disk.FileDisk;
+import io.kagami.log.segment.FileNames;
 import io.kagami.mirror.ports.LocalCluster.Refused;
 import java.io.IOException;
 import java.nio.file.AtomicMoveNotSupportedException;
@@ -35,7 +37,6 @@ public final class Adoption {
 
     private static final int JOURNAL_BYTES_MAX = 256 << 20;
     private static final String CLEAN_MARK_TEXT = "{\"version\":0,\"brokerEpoch\":-1}\n";
-    private static final String DISARMED = ".adopted";
 
     private final FileDisk disk = new FileDisk();
     private final Path target;
@@ -110,7 +111,7 @@ public final class Adoption {
     void finish(Journal journal) {
         step("noting how the logs were stopped", () -> settleCleanMark(journal));
         for (Journal.Log log : journal.logs()) {
-            step((journal.way() == Way.COPY ? "copying " : "taking ") + log.name(), () -> take(journal.way(), log));
+            step((journal.way() == Way.COPY ? "copying " : "taking ") + log.name(), () -> take(journal, log));
         }
         step("noting where the logs start", () -> mergeOffsets(journal));
         register(journal);
@@ -156,7 +157,7 @@ public final class Adoption {
                         DirectoryNames.parse(child.getFileName().toString()).isPresent());
     }
 
-    private void take(Way way, Journal.Log log) throws IOException {
+    private void take(Journal journal, Journal.Log log) throws IOException {
         Path from = Path.of(log.path());
         Path to = target.resolve(log.name());
         if (Files.isDirectory(to)) {
@@ -165,7 +166,7 @@ public final class Adoption {
             if (!there.equals(log.topicId())) {
                 throw new IOException(to + " is of another topic, with id " + there);
             }
-        } else if (way == Way.COPY) {
+        } else if (journal.way() == Way.COPY) {
             new DirectoryCopy(disk).copy(from, to);
         } else {
             try {
@@ -179,6 +180,19 @@ public final class Adoption {
             }
             disk.forceDirectory(target);
             disk.forceDirectory(from.getParent());
+        }
+        if (journal.way() == Way.MOVE && !journal.clean()) {
+            forceLogs(to); // the recovery point says that they are on the disk
+        }
+    }
+
+    private void forceLogs(Path directory) throws IOException {
+        for (Path file : disk.list(directory)) {
+            if (FileNames.baseOffset(file, FileNames.LOG).isPresent()) {
+                try (DiskFile log = disk.open(file)) {
+                    log.force();
+                }
+            }
         }
     }
 
@@ -222,7 +236,7 @@ public final class Adoption {
         for (String source : journal.sources()) {
             Path identity = Path.of(source).resolve(SourceReader.IDENTITY);
             if (disk.exists(identity)) {
-                disk.rename(identity, identity.resolveSibling(SourceReader.IDENTITY + DISARMED));
+                disk.rename(identity, identity.resolveSibling(SourceReader.IDENTITY_OF_ADOPTED));
                 disk.forceDirectory(identity.getParent());
             }
         }

@@ -1,6 +1,7 @@
 package io.kagami.broker.adopt;
 
 import io.kagami.log.disk.FileDisk;
+import io.kagami.log.segment.FileNames;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -31,7 +32,7 @@ final class DirectoryCopy {
         }
         disk.createDirectory(aside);
         for (Path file : disk.list(from)) {
-            if (Files.isRegularFile(file)) {
+            if (Files.isRegularFile(file) && !file.toString().endsWith(FileNames.DELETED)) {
                 Path copy = aside.resolve(file.getFileName());
                 copyFile(file, copy);
                 Files.setLastModifiedTime(copy, Files.getLastModifiedTime(file));

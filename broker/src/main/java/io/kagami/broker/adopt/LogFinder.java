@@ -18,10 +18,11 @@ import java.util.Optional;
 import java.util.UUID;
 import org.apache.kafka.common.Uuid;
 
-/** Finds the partition directories in one log directory and what they say of themselves, without reading batches. */
+/**
+ * Finds the partition directories in one log directory and what they say of themselves, without reading batches unless its
+ * broker crashed.
+ */
 final class LogFinder {
-    private static final String SWAP = ".swap";
-    private static final String PRODUCERS = ".snapshot";
     /** Behind int16 version, int32 CRC and int32 count: entries that begin with the producer id. */
     private static final int PRODUCERS_HEADER_BYTES = 10;
 
@@ -31,10 +32,16 @@ final class LogFinder {
     private final FileDisk disk = new FileDisk();
     private final Path directory;
     private final int node;
+    private final boolean clean;
 
-    LogFinder(Path directory, int node) {
+    /**
+     * @param node whose directory it is
+     * @param clean whether its broker was stopped well
+     */
+    LogFinder(Path directory, int node, boolean clean) {
         this.directory = directory;
         this.node = node;
+        this.clean = clean;
     }
 
     List<SourceLog> find() throws IOException {
@@ -85,12 +92,6 @@ final class LogFinder {
         } catch (IOException e) {
             problem = "cannot be read: " + e.getMessage();
         }
-        for (Path file : disk.list(path)) {
-            if (file.toString().endsWith(SWAP)) {
-                problem = "was stopped in the middle of a compaction (" + file.getFileName()
-                        + "): start that broker once, it finishes that, and stop it";
-            }
-        }
         return new SourceLog(
                 path.toString(),
                 name.topic(),
@@ -100,7 +101,7 @@ final class LogFinder {
                 bytes(path),
                 lastEpoch(path),
                 maxProducerId(path),
-                recoveryPoint,
+                clean ? recoveryPoint : new TailCheck(disk, path).wholeUpTo(recoveryPoint),
                 start,
                 problem);
     }
@@ -131,7 +132,7 @@ final class LogFinder {
     private long maxProducerId(Path path) throws IOException {
         Path newest = null;
         for (Path file : disk.list(path)) {
-            newest = FileNames.baseOffset(file, PRODUCERS).isPresent() ? file : newest;
+            newest = FileNames.baseOffset(file, FileNames.SNAPSHOT).isPresent() ? file : newest;
         }
         if (newest == null) {
             return -1;

@@ -21,6 +21,9 @@ final class SourceReader {
     /** Kafka's identity of a directory. */
     static final String IDENTITY = "meta.properties";
 
+    /** Its name once the files have been taken: no Kafka starts on what is left. */
+    static final String IDENTITY_OF_ADOPTED = IDENTITY + ".adopted";
+
     private static final String KAGAMI_METADATA = "cluster_metadata";
     private static final int NODE_UNKNOWN = -1;
 
@@ -87,6 +90,7 @@ final class SourceReader {
 
     private Source kafka(Path metadataLog) throws IOException {
         String cluster = null;
+        int node = NODE_UNKNOWN;
         List<SourceLog> logs = new ArrayList<>();
         for (Path directory : directories) {
             Properties identity = identity(directory);
@@ -96,11 +100,13 @@ final class SourceReader {
                         + " to " + cluster + ": adopt one after the other");
             }
             cluster = named;
-            logs.addAll(new LogFinder(directory, Integer.parseInt(identity.getProperty("node.id"))).find());
+            int owner = Integer.parseInt(identity.getProperty("node.id"));
+            node = node == NODE_UNKNOWN ? owner : node;
+            logs.addAll(new LogFinder(directory, owner, clean()).find());
         }
         SourceCatalog catalog;
         try {
-            catalog = KafkaMetadataReader.read(metadataLog).catalog(cluster);
+            catalog = KafkaMetadataReader.read(metadataLog).catalog(cluster, node);
         } catch (IllegalArgumentException e) {
             throw new AdoptionFailed("the metadata log " + metadataLog + " contradicts itself: " + e.getMessage(), e);
         }
@@ -109,6 +115,11 @@ final class SourceReader {
 
     private static Properties identity(Path directory) throws IOException {
         Path file = directory.resolve(IDENTITY);
+        if (!Files.exists(file) && Files.exists(directory.resolve(IDENTITY_OF_ADOPTED))) {
+            throw new AdoptionFailed(
+                    directory + " was adopted before. If it is to be a directory of Kafka again, rename "
+                            + IDENTITY_OF_ADOPTED + " in it back to " + IDENTITY);
+        }
         if (!Files.exists(file)) {
             throw new AdoptionFailed(directory + " has no " + IDENTITY + ": it is no log directory of a Kafka broker");
         }
@@ -129,7 +140,7 @@ final class SourceReader {
         ClusterState state = ClusterReader.read(metadataLog);
         List<SourceLog> logs = new ArrayList<>();
         for (Path directory : directories) {
-            logs.addAll(new LogFinder(directory, NODE_UNKNOWN).find());
+            logs.addAll(new LogFinder(directory, NODE_UNKNOWN, clean()).find());
         }
         Map<String, SourceCatalog.Topic> topics = new TreeMap<>();
         for (TopicImage topic : state.topics().values()) {
@@ -155,7 +166,7 @@ final class SourceReader {
                 "Kagami",
                 directories,
                 clean(),
-                new SourceCatalog(state.clusterId(), topics, state.nextProducerId(), notes),
+                new SourceCatalog(state.clusterId(), topics, state.nextProducerId(), Map.of(), notes),
                 logs);
     }
 

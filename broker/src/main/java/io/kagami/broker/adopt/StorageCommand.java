@@ -20,13 +20,16 @@ import java.time.InstantSource;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Consumer;
 
 /**
- * {@code adopt DIR... --config FILE [--metadata DIR] [--move] [--yes]}: takes over the log directories of a stopped broker. Without
+ * {@code adopt DIR... --config FILE [--old-config FILE] [--metadata DIR] [--move] [--yes]}: takes over the log directories of a stopped broker. Without
  * {@code --yes} it prints what it would do and changes nothing. Exit codes: 0 done, 1 refused or failed, 2 wrong usage.
  */
 public final class StorageCommand {
@@ -34,17 +37,20 @@ public final class StorageCommand {
     static final int FAILED = 1;
     static final int USAGE = 2;
 
+    private static final Set<String> FILES = Set.of("--config", "--old-config", "--metadata");
     private static final String HELP =
-            "usage: kagami storage adopt DIR... --config FILE [--metadata DIR] [--move] [--yes]\n"
+            "usage: kagami storage adopt DIR... --config FILE [--old-config FILE] [--metadata DIR] [--move] [--yes]\n"
                     + "Try 'kagami storage adopt --help'.";
 
     /** What the command line says. */
-    private record Options(List<Path> directories, Path config, Path metadata, boolean move, boolean yes) {}
+    private record Options(
+            List<Path> directories, Path config, Path oldConfig, Path metadata, boolean move, boolean yes) {}
 
     private final PrintStream out;
     private final Options options;
     private final BrokerConfig config;
     private final Path target;
+    private final List<String> notes = new ArrayList<>();
 
     private StorageCommand(PrintStream out, Options options, BrokerConfig config) {
         this.out = out;
@@ -85,36 +91,34 @@ public final class StorageCommand {
             throw new IllegalArgumentException("the one thing it can do is 'adopt'");
         }
         List<Path> directories = new ArrayList<>();
-        Path config = null;
-        Path metadata = null;
-        boolean move = false;
-        boolean yes = false;
+        Map<String, Path> files = new HashMap<>();
+        Set<String> flags = new HashSet<>();
         while (!rest.isEmpty()) {
             String arg = rest.remove();
-            if (arg.equals("--config") || arg.equals("--metadata")) {
+            if (FILES.contains(arg)) {
                 if (rest.isEmpty()) {
                     throw new IllegalArgumentException("nothing follows " + arg);
                 }
-                if (arg.equals("--config")) {
-                    config = Path.of(rest.remove());
-                } else {
-                    metadata = Path.of(rest.remove());
-                }
-            } else if (arg.equals("--move")) {
-                move = true;
-            } else if (arg.equals("--yes")) {
-                yes = true;
+                files.put(arg, Path.of(rest.remove()));
+            } else if (arg.equals("--move") || arg.equals("--yes")) {
+                flags.add(arg);
             } else if (arg.startsWith("-")) {
                 throw new IllegalArgumentException("unknown option " + arg);
             } else {
                 directories.add(Path.of(arg));
             }
         }
-        if (directories.isEmpty() || config == null) {
+        if (directories.isEmpty() || !files.containsKey("--config")) {
             throw new IllegalArgumentException(
-                    config == null ? "--config FILE is needed" : "name a directory to adopt");
+                    directories.isEmpty() ? "name a directory to adopt" : "--config FILE is needed");
         }
-        return new Options(List.copyOf(directories), config, metadata, move, yes);
+        return new Options(
+                List.copyOf(directories),
+                files.get("--config"),
+                files.get("--old-config"),
+                files.get("--metadata"),
+                flags.contains("--move"),
+                flags.contains("--yes"));
     }
 
     private int run(DirectoryLocks locks) throws IOException {
@@ -129,7 +133,7 @@ public final class StorageCommand {
             throw new AdoptionFailed(target + " is the data directory of this very Kagami");
         }
         Way way = options.move() || inPlace ? Way.MOVE : Way.COPY;
-        AdoptionPlan plan = AdoptionPlan.make(source.catalog(), source.logs(), new Here());
+        AdoptionPlan plan = AdoptionPlan.make(source.catalog(), source.logs(), inherited(source), new Here());
         print(source, plan, way);
         if (plan.empty()) {
             out.println("There is nothing to adopt.");
@@ -153,6 +157,24 @@ public final class StorageCommand {
         adoption.finish(journal);
         out.println("Adopted. Start the server on it: kagami server --config " + options.config());
         return OK;
+    }
+
+    private Map<String, String> inherited(Source source) {
+        Map<String, String> old = new HashMap<>();
+        if (options.oldConfig() == null) {
+            notes.add("Defaults of topics that are set in that broker's own configuration file (log.retention.*,"
+                    + " log.cleanup.policy, log.segment.bytes, ...) are not in its directories. Where they differ from those of "
+                    + options.config()
+                    + ", name that file with --old-config; retention might delete too much else.");
+        } else {
+            old.putAll(OldDefaults.read(options.oldConfig()));
+        }
+        old.putAll(source.catalog().brokerConfigs());
+        Map<String, String> inherited = OldDefaults.differing(old, config.topicDefaults());
+        if (!inherited.isEmpty()) {
+            notes.add("Topics that do not set it themselves keep, as configs of their own, " + inherited + ".");
+        }
+        return inherited;
     }
 
     private int resume(Journal journal, DirectoryLocks locks) {
@@ -216,8 +238,8 @@ public final class StorageCommand {
                 + (source.clean()
                         ? "stopped cleanly"
                         : "not stopped cleanly: the ends of the logs are checked at the start, as that broker would"));
-        String how = way == Way.COPY ? "copied to " : inPlace ? "stay in " : "moved to ";
-        out.println("Adopted files are " + how + target + ".");
+        String how = way == Way.COPY ? "are copied to " : inPlace ? "stay in " : "are moved to ";
+        out.println("Adopted files " + how + target + ".");
         List<String[]> lines = new ArrayList<>();
         lines.add(new String[] {"TOPIC", "PARTITIONS", "BYTES", "OUTCOME", "WHY"});
         for (Row row : plan.rows()) {
@@ -237,7 +259,8 @@ public final class StorageCommand {
         });
         String format = "%-" + widths[0] + "s  %" + widths[1] + "s  %" + widths[2] + "s  %-" + widths[3] + "s  %s";
         lines.forEach(line -> out.println(String.format(format, (Object[]) line).stripTrailing()));
-        plan.notes().forEach(note -> out.println("Note: " + note));
+        notes.addAll(plan.notes());
+        notes.forEach(note -> out.println("Note: " + note));
     }
 
     private static String word(Verdict verdict) {

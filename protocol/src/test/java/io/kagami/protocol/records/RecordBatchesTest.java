@@ -7,6 +7,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import net.jqwik.api.Example;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
@@ -152,6 +153,26 @@ class RecordBatchesTest {
         assertThat(batch.control()).isTrue();
         assertThat(batch.producerId()).isEqualTo(-1);
         assertThat(batch.records(0).get(0).controlType()).isEqualTo((short) 10_000);
+    }
+
+    @Example
+    void kafka15653_batchesInflatedByManyThreadsAtOnceDoNotMix() {
+        List<ByteBuffer> batches = new ArrayList<>();
+        for (int i = 0; i < 40; i++) {
+            BatchBuilder builder = new BatchBuilder(Codec.of(1 + i % 4));
+            for (int record = 0; record < 50; record++) {
+                builder.append(5, bytes("batch " + i), bytes("value " + i + " " + record), List.of());
+            }
+            batches.add(builder.build());
+        }
+        boolean whole = IntStream.range(0, 2_000).parallel().allMatch(n -> {
+            String mine = "batch " + n % batches.size();
+            List<RecordView> records =
+                    RecordBatches.of(batches.get(n % batches.size())).get(0).records(BUDGET);
+            return records.size() == 50
+                    && records.stream().allMatch(record -> record.key().equals(bytes(mine)));
+        });
+        assertThat(whole).isTrue();
     }
 
     private static ByteBuffer bytes(String text) {

@@ -53,8 +53,10 @@ public record AdoptionPlan(List<Row> rows, List<Journal.Log> logs, List<ClusterR
         return logs.isEmpty() && records.isEmpty();
     }
 
-    public static AdoptionPlan make(SourceCatalog catalog, List<SourceLog> logs, Target target) {
-        return new Making(catalog, logs, target).plan();
+    /** @param inherited configs that topics without their own had from their broker and would not have here */
+    public static AdoptionPlan make(
+            SourceCatalog catalog, List<SourceLog> logs, Map<String, String> inherited, Target target) {
+        return new Making(catalog, logs, inherited, target).plan();
     }
 
     /** Why a topic is refused. */
@@ -71,6 +73,7 @@ public record AdoptionPlan(List<Row> rows, List<Journal.Log> logs, List<ClusterR
         private record Key(String topic, int partition) {}
 
         private final SourceCatalog catalog;
+        private final Map<String, String> inherited;
         private final Target target;
         private final Map<Key, List<SourceLog>> found = new HashMap<>();
         private final List<SourceLog> all;
@@ -84,8 +87,9 @@ public record AdoptionPlan(List<Row> rows, List<Journal.Log> logs, List<ClusterR
 
         private long nextProducerId;
 
-        Making(SourceCatalog catalog, List<SourceLog> logs, Target target) {
+        Making(SourceCatalog catalog, List<SourceLog> logs, Map<String, String> inherited, Target target) {
             this.catalog = catalog;
+            this.inherited = inherited;
             this.target = target;
             this.all = logs;
             this.notes = new ArrayList<>(catalog.notes());
@@ -237,8 +241,10 @@ public record AdoptionPlan(List<Row> rows, List<Journal.Log> logs, List<ClusterR
                 throw new Refused(
                         "a part of it may be in tiered storage (remote.storage.enable=true), which is not read here");
             }
+            Map<String, String> all = new TreeMap<>(inherited);
+            all.putAll(topic.configs());
             Map<String, String> kept = new HashMap<>();
-            for (Map.Entry<String, String> entry : new TreeMap<>(topic.configs()).entrySet()) {
+            for (Map.Entry<String, String> entry : all.entrySet()) {
                 Optional<String> problem = target.problem(Map.of(entry.getKey(), entry.getValue()));
                 if (problem.isEmpty()) {
                     kept.put(entry.getKey(), entry.getValue());

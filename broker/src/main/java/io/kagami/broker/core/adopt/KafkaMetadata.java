@@ -48,7 +48,9 @@ public final class KafkaMetadata {
     private final Map<Uuid, String> names = new HashMap<>();
     private final Map<Uuid, TreeMap<Integer, Partition>> partitions = new HashMap<>();
     private final Map<String, TreeMap<String, String>> configs = new HashMap<>();
-    private final TreeMap<String, String> brokerConfigs = new TreeMap<>();
+    /** By node id as text; empty text for the defaults of all. */
+    private final Map<String, TreeMap<String, String>> brokerConfigs = new HashMap<>();
+
     private final TreeSet<String> told = new TreeSet<>();
     private long nextProducerId;
     /** Null outside a transaction of metadata. */
@@ -144,7 +146,7 @@ public final class KafkaMetadata {
         if (record.resourceType() == KafkaRecord.TOPIC_RESOURCE) {
             target = configs.computeIfAbsent(record.resourceName(), name -> new TreeMap<>());
         } else if (record.resourceType() == KafkaRecord.BROKER_RESOURCE) {
-            target = brokerConfigs;
+            target = brokerConfigs.computeIfAbsent(record.resourceName(), node -> new TreeMap<>());
         } else {
             return;
         }
@@ -155,8 +157,12 @@ public final class KafkaMetadata {
         }
     }
 
-    /** What the records so far say; an unfinished transaction does not count. */
-    public SourceCatalog catalog(String clusterId) {
+    /**
+     * What the records so far say; an unfinished transaction does not count.
+     *
+     * @param node the broker whose own configs are meant
+     */
+    public SourceCatalog catalog(String clusterId, int node) {
         Map<String, SourceCatalog.Topic> topics = new TreeMap<>();
         names.forEach((id, name) -> {
             TreeMap<Integer, Partition> of = partitions.get(id);
@@ -175,11 +181,13 @@ public final class KafkaMetadata {
         });
         List<String> notes = new ArrayList<>();
         told.forEach(what -> notes.add("Its metadata has records of " + what + "; they are not taken over."));
-        if (!brokerConfigs.isEmpty()) {
+        Map<String, String> ofBroker = new TreeMap<>(brokerConfigs.getOrDefault("", new TreeMap<>()));
+        ofBroker.putAll(brokerConfigs.getOrDefault(Integer.toString(node), new TreeMap<>()));
+        if (!ofBroker.isEmpty()) {
             // values may be secrets
-            notes.add("Its metadata sets configs of brokers, which are not taken over: "
-                    + String.join(", ", brokerConfigs.keySet()) + ".");
+            notes.add("Its metadata sets configs of the broker: " + String.join(", ", ofBroker.keySet())
+                    + ". Those that are defaults of topics are kept, others are not taken over.");
         }
-        return new SourceCatalog(clusterId, topics, nextProducerId, notes);
+        return new SourceCatalog(clusterId, topics, nextProducerId, ofBroker, notes);
     }
 }

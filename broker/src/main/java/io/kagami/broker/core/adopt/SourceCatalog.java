@@ -10,9 +10,15 @@ import org.apache.kafka.common.Uuid;
  * @param clusterId its cluster
  * @param topics by name, sorted
  * @param nextProducerId first producer id that its cluster has not handed out
+ * @param brokerConfigs configs of the broker that its metadata sets, which win over its configuration file
  * @param notes sentences on what its metadata holds beside topics and is not taken over
  */
-public record SourceCatalog(String clusterId, Map<String, Topic> topics, long nextProducerId, List<String> notes) {
+public record SourceCatalog(
+        String clusterId,
+        Map<String, Topic> topics,
+        long nextProducerId,
+        Map<String, String> brokerConfigs,
+        List<String> notes) {
     /**
      * @param partitions by number, without holes
      * @param mirror the mirror of another Kagami that it belongs to and that has not stopped, or null
