@@ -27,9 +27,10 @@ import io.kagami.broker.metrics.ScrapeServer;
 import io.kagami.broker.mirror.BrokerMirrors;
 import io.kagami.broker.net.SocketOptions;
 import io.kagami.broker.net.SocketServer;
+import io.kagami.broker.partition.Partition;
 import io.kagami.broker.partition.PartitionLoops;
 import io.kagami.broker.partition.PartitionTable;
-import io.kagami.log.FileLogDirectory;
+import io.kagami.log.LogDirectories;
 import io.kagami.log.LogDirectory;
 import io.kagami.log.LogName;
 import io.kagami.log.LogOptions;
@@ -118,8 +119,11 @@ public final class Broker implements AutoCloseable {
         config.warnings().forEach(LOG::warn);
         listen();
         missing.set("opening the metadata in " + config.metadataDir());
-        Files.createDirectories(config.logDir());
-        Adoption.refuseUnfinished(config.logDir());
+        if (config.logDirs().size() == 1) {
+            Files.createDirectories(config.logDirs().get(0));
+        }
+        config.logDirs().forEach(Adoption::refuseUnfinished);
+        refuseToForget();
         cluster = begun(
                 "metadata",
                 RaftCluster.start(
@@ -128,13 +132,15 @@ public final class Broker implements AutoCloseable {
                         config.clusterId(),
                         clock,
                         failure -> fatal.accept("the metadata log failed", failure)));
-        missing.set("recovering the logs in " + config.logDir());
-        LogDirectory logs = begun("logs", FileLogDirectory.open(config.logDir(), this::logOptions, clock));
+        missing.set("recovering the logs in " + config.logDirs());
+        LogDirectory logs =
+                begun("logs", LogDirectories.open(config.logDirs(), this::logOptions, clock, config.recoveryThreads()));
         begun("connections", server::closeConnections);
         PartitionLoops loops = begun("partition loops", new PartitionLoops(config.partitionLoops(), fatal));
         partitions = new PartitionTable(logs, loops, this::logOptions, config.topicDefaults());
         cluster.listen(partitions::follow);
         meters.partitions(partitions, loops);
+        meters.directories(logs);
         BrokerConfig.Cleaning cleaning = config.cleaning();
         begun("housekeeping", new HousekeepingLoop(partitions, logs, clock, cleaning.retentionEveryMs()))
                 .start();
@@ -227,7 +233,11 @@ public final class Broker implements AutoCloseable {
                         config.numPartitions(),
                         config.replicationFactor(),
                         config.topicDefaults(),
-                        config.shown())));
+                        config.shown()),
+                (topic, partition) -> partitions
+                        .get(topic, partition)
+                        .map(Partition::readable)
+                        .orElse(true)));
         GroupApis groups = begun("group coordinator", GroupApis.start(cluster, partitions, groupOptions(), clock));
         families.add(groups.handlers());
         BrokerMirrors mirrors = begun(
@@ -320,16 +330,40 @@ public final class Broker implements AutoCloseable {
         return metricsAddress;
     }
 
-    private void writePorts() throws IOException {
+    private void writePorts() {
         List<String> lines = new ArrayList<>();
         bound.forEach((name, address) -> lines.add(name + "=" + text(address)));
         if (metricsAddress != null) {
             lines.add("METRICS=" + text(metricsAddress));
         }
-        Path file = config.logDir().resolve(PORTS_FILE);
-        Path fresh = config.logDir().resolve(PORTS_FILE + ".tmp");
-        Files.write(fresh, lines, StandardCharsets.UTF_8);
-        Files.move(fresh, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+        for (Path directory : config.logDirs()) {
+            Path fresh = directory.resolve(PORTS_FILE + ".tmp");
+            try {
+                Files.write(fresh, lines, StandardCharsets.UTF_8);
+                Files.move(
+                        fresh,
+                        directory.resolve(PORTS_FILE),
+                        StandardCopyOption.ATOMIC_MOVE,
+                        StandardCopyOption.REPLACE_EXISTING);
+                return;
+            } catch (IOException e) {
+                LOG.warn("{} cannot be written in {}: {}", PORTS_FILE, directory, e.toString());
+            }
+        }
+    }
+
+    /** Without its metadata a broker would take every log for a stranger's. */
+    private void refuseToForget() throws IOException {
+        if (Files.isDirectory(config.metadataDir())) {
+            return;
+        }
+        for (Path directory : config.logDirs()) {
+            if (LogDirectories.holdsLogs(directory)) {
+                throw new IOException("there are logs in " + directory + ", but the metadata directory "
+                        + config.metadataDir() + " is missing: mount or restore it, or set metadata.log.dir. Logs of another"
+                        + " broker are taken over with kagami storage adopt");
+            }
+        }
     }
 
     private String describe() {

@@ -19,6 +19,7 @@ import java.util.regex.Pattern;
  * {@link ConfigFault} that names key and line; nothing is guessed.
  *
  * @param clusterId null when a new cluster makes its own
+ * @param logDirs at least one
  * @param advertised by listener name; a listener without an entry advertises its own address
  * @param topicDefaults Kafka's topic keys whose default the file sets; the others have Kafka's defaults, which are also those of the table
  * @param producerExpiryMs a partition forgets a producer that has been idle for this long
@@ -31,7 +32,8 @@ public record BrokerConfig(
         String clusterId,
         List<Listener> listeners,
         Map<String, HostPort> advertised,
-        Path logDir,
+        List<Path> logDirs,
+        int recoveryThreads,
         Path metadataDir,
         int numPartitions,
         short replicationFactor,
@@ -121,7 +123,9 @@ public record BrokerConfig(
             Map.entry(ConfigKey.CLEANER_MAX_LAG, "max.compaction.lag.ms"),
             Map.entry(ConfigKey.TIMESTAMP_TYPE, "message.timestamp.type"),
             Map.entry(ConfigKey.TIMESTAMP_BEFORE, "message.timestamp.before.max.ms"),
-            Map.entry(ConfigKey.TIMESTAMP_AFTER, "message.timestamp.after.max.ms"));
+            Map.entry(ConfigKey.TIMESTAMP_AFTER, "message.timestamp.after.max.ms"),
+            Map.entry(ConfigKey.FLUSH_MESSAGES, "flush.messages"),
+            Map.entry(ConfigKey.FLUSH_MS, "flush.ms"));
 
     /** @param overrides {@code key=value} of the command line, which win over the file */
     public static BrokerConfig load(Path file, List<String> overrides) {
@@ -161,7 +165,7 @@ public record BrokerConfig(
 
         BrokerConfig read() {
             checkKeys();
-            Path logDir = logDir();
+            List<Path> logDirs = logDirs();
             List<Listener> listeners = listeners();
             Map<String, String> topicDefaults = new HashMap<>();
             TOPIC_KEYS.forEach((key, topicKey) -> {
@@ -175,9 +179,10 @@ public record BrokerConfig(
                     emptyToNull(text(ConfigKey.CLUSTER_ID)),
                     listeners,
                     advertised(listeners),
-                    logDir,
+                    logDirs,
+                    integer(ConfigKey.RECOVERY_THREADS),
                     text(ConfigKey.METADATA_LOG_DIR).isEmpty()
-                            ? logDir.resolve("cluster_metadata")
+                            ? logDirs.get(0).resolve("cluster_metadata")
                             : Path.of(text(ConfigKey.METADATA_LOG_DIR)),
                     integer(ConfigKey.NUM_PARTITIONS),
                     (short) integer(ConfigKey.REPLICATION_FACTOR),
@@ -219,15 +224,20 @@ public record BrokerConfig(
             return known.contains(wanted) ? "; did you mean " + wanted + "?" : "";
         }
 
-        private Path logDir() {
-            String value = text(ConfigKey.LOG_DIRS);
-            if (value.isEmpty()) {
-                throw new ConfigFault(name + ": log.dirs is needed: the directory for the data");
+        private List<Path> logDirs() {
+            List<Path> all = new ArrayList<>();
+            Set<Path> seen = new HashSet<>();
+            for (String each : split(text(ConfigKey.LOG_DIRS))) {
+                Path path = Path.of(each);
+                if (!seen.add(path.toAbsolutePath().normalize())) {
+                    throw fault(ConfigKey.LOG_DIRS, "names " + each + " twice");
+                }
+                all.add(path);
             }
-            if (value.indexOf(',') >= 0) {
-                throw fault(ConfigKey.LOG_DIRS, "must name one directory; several are not supported yet");
+            if (all.isEmpty()) {
+                throw new ConfigFault(name + ": log.dirs is needed: the directory for the data, or several");
             }
-            return Path.of(value);
+            return List.copyOf(all);
         }
 
         private List<Listener> listeners() {

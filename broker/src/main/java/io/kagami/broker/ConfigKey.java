@@ -13,8 +13,15 @@ enum ConfigKey {
     SECURITY_MAP("listener.security.protocol.map", "", "name:PLAINTEXT for listeners of other names"),
     ALLOW_PLAINTEXT(
             "allow.plaintext", "false", "true; false", "permits a plaintext listener that other machines can reach"),
-    LOG_DIRS("log.dirs", "", "the data directory; needed"),
-    METADATA_LOG_DIR("metadata.log.dir", "", "directory of the metadata log; empty = cluster_metadata in log.dirs"),
+    LOG_DIRS("log.dirs", "", "the data directories, comma separated, best each on a disk of its own; needed"),
+    METADATA_LOG_DIR(
+            "metadata.log.dir", "", "directory of the metadata log; empty = cluster_metadata in the first of log.dirs"),
+    RECOVERY_THREADS(
+            "num.recovery.threads.per.data.dir",
+            "2",
+            1,
+            1024,
+            "logs of one data directory that are opened or closed at the same time"),
     NUM_PARTITIONS("num.partitions", "1", 1, 100_000, "partitions of a topic created without a count"),
     REPLICATION_FACTOR("default.replication.factor", "1", 1, 32_767, "replication factor of such a topic"),
     AUTO_CREATE(
@@ -30,6 +37,18 @@ enum ConfigKey {
     ROLL_MS("log.roll.ms", "604800000", 1, Long.MAX_VALUE, "default of segment.ms"),
     INDEX_INTERVAL("log.index.interval.bytes", "4096", 0, Integer.MAX_VALUE, "default of index.interval.bytes"),
     INDEX_BYTES("log.index.size.max.bytes", "10485760", 12, Integer.MAX_VALUE, "default of segment.index.bytes"),
+    FLUSH_MESSAGES(
+            "log.flush.interval.messages",
+            "9223372036854775807",
+            1,
+            Long.MAX_VALUE,
+            "default of flush.messages: records appended before they are forced to disk"),
+    FLUSH_MS(
+            "log.flush.interval.ms",
+            "9223372036854775807",
+            0,
+            Long.MAX_VALUE,
+            "default of flush.ms: how long appended records may wait to be forced to disk"),
     CLEANUP_POLICY(
             "log.cleanup.policy",
             "delete",

@@ -16,6 +16,9 @@ final class HousekeepingLoop implements AutoCloseable {
     private static final long CHECKPOINT_EVERY_MS = 60_000;
     private static final long REMOVE_EVERY_MS = 1_000;
     private static final long EXPIRE_EVERY_MS = 600_000;
+    private static final long FLUSH_EVERY_MS = 500;
+    private static final long HEAL_EVERY_MS = 3_000;
+    private static final long RECONCILE_EVERY_MS = 1_000;
 
     private final PartitionTable partitions;
     private final LogDirectory logs;
@@ -41,6 +44,9 @@ final class HousekeepingLoop implements AutoCloseable {
         every(retentionEveryMs, "deleting old segments", () -> partitions.retain(clock.millis()));
         every(REMOVE_EVERY_MS, "removing files of deleted segments", logs::removeDeleted);
         every(CHECKPOINT_EVERY_MS, "writing checkpoints", logs::checkpoint);
+        every(FLUSH_EVERY_MS, "forcing what is due by flush.ms", () -> logs.flushDue(clock.millis()));
+        every(HEAL_EVERY_MS, "opening what is offline", () -> logs.heal(clock.millis()));
+        every(RECONCILE_EVERY_MS, "looking for partitions that are back", partitions::reconcile);
     }
 
     /** A failure is told and tried again next time; it must not end the schedule. */

@@ -77,9 +77,16 @@ class BrokerConfigTest {
     }
 
     @Test
-    void severalDataDirectoriesAreRefused() {
-        assertThatThrownBy(() -> BrokerConfig.parse(List.of("log.dirs=/a,/b"), "test.properties"))
-                .hasMessageContaining("must name one directory");
+    void severalDataDirectoriesAreTakenInTheirOrderAndTheFirstHoldsTheMetadata() {
+        BrokerConfig config = BrokerConfig.parse(List.of("log.dirs=/a, /b/c"), "test.properties");
+        assertThat(config.logDirs()).containsExactly(Path.of("/a"), Path.of("/b/c"));
+        assertThat(config.metadataDir()).isEqualTo(Path.of("/a/cluster_metadata"));
+    }
+
+    @Test
+    void aDataDirectoryNamedTwiceIsRefused() {
+        assertThatThrownBy(() -> BrokerConfig.parse(List.of("log.dirs=/a,/b/../a"), "test.properties"))
+                .hasMessageContaining("log.dirs: names /b/../a twice");
     }
 
     @Test

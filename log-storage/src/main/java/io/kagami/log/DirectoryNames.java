@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.Base64;
+import java.util.Comparator;
 import java.util.Optional;
 import java.util.UUID;
 
@@ -16,6 +17,9 @@ public final class DirectoryNames {
     private static final String KAFKA_METADATA = "__cluster_metadata-0";
 
     static final String DELETED = "-delete";
+
+    static final Comparator<LogName> ORDER =
+            Comparator.comparing(LogName::topic).thenComparingInt(LogName::partition);
 
     private static final String STRAY = "-stray";
 

@@ -2,24 +2,26 @@ package io.kagami.log;
 
 import io.kagami.log.disk.Checkpoint;
 import io.kagami.log.disk.Disk;
+import io.kagami.log.disk.DiskFile;
 import io.kagami.log.disk.FileDisk;
+import io.kagami.log.segment.Damage;
 import io.kagami.log.segment.FileNames;
 import io.kagami.log.segment.SegmentSettings;
 import java.io.IOException;
-import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
-import java.nio.channels.OverlappingFileLockException;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -29,33 +31,53 @@ import org.slf4j.LoggerFactory;
  * log was closed well, so a crash at any moment in between is an unclean stop (KAFKA-10471, KAFKA-15375).
  */
 public final class FileLogDirectory implements LogDirectory {
-    static final String LOCK = ".lock";
     static final String CLEAN = ".kafka_cleanshutdown";
-    static final String RECOVERY_POINTS = "recovery-point-offset-checkpoint";
-    static final String START_OFFSETS = "log-start-offset-checkpoint";
-    static final String CLEANED_OFFSETS = "cleaner-offset-checkpoint";
 
     private static final Logger LOG = LoggerFactory.getLogger(FileLogDirectory.class);
+
+    /** Written to see whether the disk takes bytes again; removed at start like every temporary file. */
+    private static final String PROBE = ".probe" + Checkpoint.TEMPORARY;
+
+    private static final int PROBE_BYTES = 64 << 10;
 
     private final Disk disk;
     private final Path root;
     private final InstantSource clock;
-    private final FileChannel lockChannel;
-    private final FileLock lock;
+    private final DirectoryLock lock;
+    private final boolean clean;
+    private final OffsetFiles offsets;
+    private final Set<LogName> found = new HashSet<>();
     private final Map<LogName, PartitionLog> logs = new ConcurrentHashMap<>();
-    private final Object checkpointLock = new Object();
-    private Map<LogName, Long> recoveryPoints = new HashMap<>();
-    private Map<LogName, Long> startOffsets = new HashMap<>();
-    private Map<LogName, Long> cleanedOffsets = new HashMap<>();
+    private final Map<LogName, Object> monitors = new ConcurrentHashMap<>();
+    private final Map<LogName, String> refused = new ConcurrentHashMap<>();
+    private final List<SegmentedLog> replaced = new ArrayList<>();
+    private final Retries retries = new Retries();
     private final RemovedSegments removed = new RemovedSegments();
-    private boolean closed;
+    private final FlushLoop flusher = new FlushLoop();
+    private final AtomicInteger reserved = new AtomicInteger();
+    private final AtomicBoolean closed = new AtomicBoolean();
+    private volatile Function<LogName, LogOptions> options = name -> LogOptions.DEFAULT;
+    private volatile String trouble;
+    private int threads = 1;
 
-    private FileLogDirectory(Disk disk, Path root, InstantSource clock, FileChannel lockChannel, FileLock lock) {
+    private FileLogDirectory(Disk disk, Path root, InstantSource clock, DirectoryLock lock) throws IOException {
         this.disk = disk;
         this.root = root;
         this.clock = clock;
-        this.lockChannel = lockChannel;
         this.lock = lock;
+        this.clean = disk.delete(root.resolve(CLEAN));
+        disk.forceDirectory(root);
+        this.offsets = new OffsetFiles(disk, root);
+        for (Path child : disk.list(root)) {
+            String file = child.getFileName().toString();
+            if (file.endsWith(DirectoryNames.DELETED)) {
+                remove(child);
+            } else if (file.endsWith(Checkpoint.TEMPORARY)) {
+                disk.delete(child);
+            } else {
+                DirectoryNames.parse(file).ifPresent(found::add);
+            }
+        }
     }
 
     /**
@@ -69,67 +91,101 @@ public final class FileLogDirectory implements LogDirectory {
 
     static FileLogDirectory open(
             Disk disk, Path directory, Function<LogName, LogOptions> options, InstantSource clock) {
-        FileLogDirectory opened;
+        FileLogDirectory opened = prepare(disk, directory, clock);
+        opened.openLogs(options, Map.of(), 1);
+        return opened;
+    }
+
+    /** Locks the directory, takes away the mark of a clean stop and looks which logs there are; {@link #openLogs} must follow. */
+    static FileLogDirectory prepare(Disk disk, Path directory, InstantSource clock) {
+        DirectoryLock taken = null;
         try {
             disk.createDirectory(directory);
-            FileChannel channel =
-                    FileChannel.open(directory.resolve(LOCK), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-            opened = new FileLogDirectory(disk, directory, clock, channel, lock(channel, directory));
+            taken = DirectoryLock.take(directory);
+            return new FileLogDirectory(disk, directory, clock, taken);
         } catch (IOException e) {
+            if (taken != null) {
+                taken.close();
+            }
             throw new StorageFault("cannot use data directory " + directory + ": " + e.getMessage(), e);
         }
-        try {
-            opened.openLogs(options);
-            return opened;
-        } catch (IOException e) {
-            opened.unlock();
-            throw new StorageFault("cannot open the logs in " + directory + ": " + e.getMessage(), e);
-        }
     }
 
-    private static FileLock lock(FileChannel channel, Path directory) throws IOException {
-        FileLock lock = null;
-        try {
-            lock = channel.tryLock();
-        } catch (OverlappingFileLockException heldByThisProcess) {
-            LOG.atDebug().addKeyValue("directory", directory).log("Lock is held by this very process");
-        }
-        if (lock == null) {
-            channel.close();
-            throw new IOException("another broker is using it (file " + LOCK
-                    + " is locked); stop that one, or set another" + " log.dirs");
-        }
-        return lock;
+    /** Logs whose directories are here. */
+    Set<LogName> found() {
+        return Set.copyOf(found);
     }
 
-    private void openLogs(Function<LogName, LogOptions> options) throws IOException {
-        boolean clean = disk.delete(root.resolve(CLEAN));
-        disk.forceDirectory(root);
-        recoveryPoints = readOffsets(RECOVERY_POINTS);
-        startOffsets = readOffsets(START_OFFSETS);
-        cleanedOffsets = readOffsets(CLEANED_OFFSETS);
-        List<Path> children = disk.list(root);
-        for (Path child : children) {
-            String file = child.getFileName().toString();
-            if (file.endsWith(DirectoryNames.DELETED)) {
-                remove(child);
-            } else if (file.endsWith(Checkpoint.TEMPORARY)) {
-                disk.delete(child);
-            }
-        }
+    Path root() {
+        return root;
+    }
+
+    /** @param refusals logs that must not be opened, and why */
+    void openLogs(Function<LogName, LogOptions> logOptions, Map<LogName, String> refusals, int parallel) {
+        options = logOptions;
+        threads = parallel;
+        refused.putAll(refusals);
         long begun = clock.millis();
-        for (Path child : children) {
-            Optional<LogName> name = DirectoryNames.parse(child.getFileName().toString());
-            if (name.isPresent() && wasCreated(child)) {
-                logs.put(name.get(), openLog(name.get(), child, options.apply(name.get()), clean));
-            }
-        }
+        RecoveryLoop.forEach(
+                parallel, found.stream().sorted(DirectoryNames.ORDER).toList(), name -> openFirst(name)
+                        .ifPresent(log -> logs.put(name, log)));
         LOG.atInfo()
                 .addKeyValue("directory", root)
                 .addKeyValue("logs", logs.size())
                 .addKeyValue("clean", clean)
                 .addKeyValue("tookMs", clock.millis() - begun)
                 .log("Data directory opened");
+    }
+
+    /** Empty when there is no more than what a create left that did not get far. */
+    private Optional<PartitionLog> openFirst(LogName name) {
+        String refusal = refused.get(name);
+        if (refusal != null) {
+            LOG.atError()
+                    .addKeyValue("log", name)
+                    .addKeyValue("directory", root)
+                    .log(refusal);
+            return Optional.of(new OfflineLog(name, new UUID(0, 0), new StorageFault(refusal, null)));
+        }
+        Path directory = directoryOf(name);
+        try {
+            if (!wasCreated(directory)) {
+                return Optional.empty();
+            }
+            return Optional.of(load(name, clean, offsets.recoveryPoint(name), offsets.startOffset(name)));
+        } catch (IOException | RuntimeException e) {
+            StorageFault fault =
+                    new StorageFault("cannot open log " + name + " in " + directory + ": " + e.getMessage(), e);
+            LOG.atError().addKeyValue("log", name).setCause(e).log("Log cannot be opened and is offline");
+            retries.made(name, e instanceof Damage, clock.millis());
+            return Optional.of(new OfflineLog(name, topicIdIfKnown(directory), fault));
+        }
+    }
+
+    private UUID topicIdIfKnown(Path directory) {
+        try {
+            return DirectoryNames.readTopicId(disk, directory).orElse(new UUID(0, 0));
+        } catch (IOException unreadable) {
+            LOG.atDebug()
+                    .addKeyValue("directory", directory)
+                    .setCause(unreadable)
+                    .log("Topic id cannot be read");
+            return new UUID(0, 0);
+        }
+    }
+
+    private SegmentedLog load(LogName name, boolean wasClean, long recoveryPoint, long startOffset) throws IOException {
+        Path directory = directoryOf(name);
+        Optional<UUID> written = DirectoryNames.readTopicId(disk, directory);
+        if (written.isEmpty()) {
+            LOG.atWarn().addKeyValue("log", name).log("Partition directory has no topic id");
+        }
+        LogOptions wanted = options.apply(name);
+        LogLoader.Before before = new LogLoader.Before(wasClean, recoveryPoint, startOffset);
+        LogLoader.State state = loader(directory, wanted).load(before);
+        UUID id = written.orElse(new UUID(0, 0));
+        long cleanedTo = Math.min(offsets.cleanedTo(name), state.endOffset());
+        return log(name, directory, id, wanted, state, recoveryPoint, cleanedTo);
     }
 
     /** Whether create got as far as the identity; without it there can be no batch, unless somebody took the file away. */
@@ -143,47 +199,44 @@ public final class FileLogDirectory implements LogDirectory {
         return identity || batches;
     }
 
-    private PartitionLog openLog(LogName name, Path directory, LogOptions options, boolean clean) {
-        UUID topicId = new UUID(0, 0);
-        try {
-            Optional<UUID> written = DirectoryNames.readTopicId(disk, directory);
-            topicId = written.orElse(topicId);
-            if (written.isEmpty()) {
-                LOG.atWarn().addKeyValue("log", name).log("Partition directory has no topic id");
-            }
-            long recoveryPoint = recoveryPoints.getOrDefault(name, 0L);
-            LogLoader.Before before = new LogLoader.Before(clean, recoveryPoint, startOffsets.getOrDefault(name, 0L));
-            LogLoader.State state = loader(directory, options).load(before);
-            if (state.endOffset() < recoveryPoint) {
-                lower(name, state.endOffset()); // what is appended there is not on disk before it is forced
-            }
-            long cleanedTo = cleanedOffsets.getOrDefault(name, -1L);
-            return new SegmentedLog(
-                    disk,
-                    directory,
-                    name,
-                    topicId,
-                    options,
-                    clock,
-                    this::lower,
-                    state,
-                    recoveryPoint,
-                    cleanedTo,
-                    removed);
-        } catch (IOException | RuntimeException e) {
-            StorageFault fault =
-                    new StorageFault("cannot open log " + name + " in " + directory + ": " + e.getMessage(), e);
-            LOG.atError().addKeyValue("log", name).setCause(e).log("Log cannot be opened and is offline");
-            return new OfflineLog(name, topicId, fault);
-        }
+    private SegmentedLog log(
+            LogName name,
+            Path directory,
+            UUID topicId,
+            LogOptions wanted,
+            LogLoader.State state,
+            long recoveryPoint,
+            long cleanedTo) {
+        return new SegmentedLog(
+                        disk,
+                        directory,
+                        name,
+                        topicId,
+                        wanted,
+                        clock,
+                        offsets::lower,
+                        state,
+                        recoveryPoint,
+                        cleanedTo,
+                        removed)
+                .flushedBy(flusher);
     }
 
-    private LogLoader loader(Path directory, LogOptions options) {
-        return new LogLoader(disk, directory, settings(options), options.producerExpiryMs(), clock.millis());
+    private LogLoader loader(Path directory, LogOptions wanted) {
+        return new LogLoader(disk, directory, settings(wanted), wanted.producerExpiryMs(), clock.millis());
     }
 
     private static SegmentSettings settings(LogOptions options) {
         return new SegmentSettings(options.indexIntervalBytes(), options.indexBytesMax());
+    }
+
+    private Path directoryOf(LogName name) {
+        return root.resolve(name.toString());
+    }
+
+    /** Whoever makes, opens anew or removes a log holds this, so that a long recovery keeps nobody else from working. */
+    private Object monitor(LogName name) {
+        return monitors.computeIfAbsent(name, any -> new Object());
     }
 
     @Override
@@ -196,48 +249,88 @@ public final class FileLogDirectory implements LogDirectory {
         return Optional.ofNullable(logs.get(name));
     }
 
+    /** How many logs there are, and are about to be. */
+    int count() {
+        return logs.size() + reserved.get();
+    }
+
+    void reserve(int change) {
+        reserved.addAndGet(change);
+    }
+
+    /** Whether it did not take a write the last time. */
+    boolean troubled() {
+        return trouble != null;
+    }
+
     @Override
-    public synchronized PartitionLog create(LogName name, UUID topicId, LogOptions options) {
+    public PartitionLog create(LogName name, UUID topicId, LogOptions wanted) {
         requireOpen();
-        if (logs.containsKey(name)) {
-            throw new IllegalStateException("log " + name + " exists already in " + root);
-        }
-        Path directory = root.resolve(name.toString());
-        try {
-            if (disk.exists(directory)) {
-                remove(directory); // left by a create that did not get far: it was not found when the directory was
-                // opened
+        synchronized (monitor(name)) {
+            if (logs.containsKey(name)) {
+                throw new IllegalStateException("log " + name + " exists already in " + root);
             }
-            disk.createDirectory(directory);
+            Path directory = directoryOf(name);
+            try {
+                if (disk.exists(directory)) {
+                    // left by a create that did not get far: it was not found when the directory was opened
+                    remove(directory);
+                }
+                PartitionLog log = make(name, directory, topicId, wanted);
+                logs.put(name, log);
+                return log;
+            } catch (IOException e) {
+                removeAfter(directory, e);
+                throw new StorageFault("cannot create log " + name + " in " + root + ": " + e.getMessage(), e);
+            }
+        }
+    }
+
+    /** The identity comes last: what has none is no log, so a create that fails half way leaves none. */
+    private PartitionLog make(LogName name, Path directory, UUID topicId, LogOptions wanted) throws IOException {
+        disk.createDirectory(directory);
+        LogLoader.Before empty = new LogLoader.Before(true, 0, 0);
+        SegmentedLog log =
+                log(name, directory, topicId, wanted, loader(directory, wanted).load(empty), 0, -1);
+        try {
             DirectoryNames.writeTopicId(disk, directory, topicId);
-            LogLoader.Before empty = new LogLoader.Before(true, 0, 0);
-            LogLoader.State state = loader(directory, options).load(empty);
             disk.forceDirectory(directory);
             disk.forceDirectory(root);
-            SegmentedLog log = new SegmentedLog(
-                    disk, directory, name, topicId, options, clock, this::lower, state, 0, -1, removed);
-            logs.put(name, log);
             return log;
         } catch (IOException e) {
-            throw new StorageFault("cannot create log " + name + " in " + root + ": " + e.getMessage(), e);
+            log.release("it could not be created");
+            throw e;
+        }
+    }
+
+    private void removeAfter(Path directory, IOException cause) {
+        try {
+            remove(directory);
+        } catch (IOException e) {
+            cause.addSuppressed(e);
         }
     }
 
     @Override
-    public synchronized void delete(LogName name) {
-        Path doomed = root.resolve(DirectoryNames.deleted(name));
-        if (rename(name, doomed, "it was deleted")) {
-            try {
-                remove(doomed);
-            } catch (IOException e) {
-                throw new StorageFault("cannot delete log " + name + " in " + root + ": " + e.getMessage(), e);
+    public void delete(LogName name) {
+        synchronized (monitor(name)) {
+            Path doomed = root.resolve(DirectoryNames.deleted(name));
+            if (rename(name, doomed, "it was deleted")) {
+                try {
+                    remove(doomed);
+                } catch (IOException e) {
+                    throw new StorageFault("cannot delete log " + name + " in " + root + ": " + e.getMessage(), e);
+                }
             }
         }
+        monitors.remove(name);
     }
 
     @Override
-    public synchronized void setAside(LogName name) {
-        rename(name, root.resolve(DirectoryNames.stray(name)), "it was set aside");
+    public void setAside(LogName name) {
+        synchronized (monitor(name)) {
+            rename(name, root.resolve(DirectoryNames.stray(name)), "it was set aside");
+        }
     }
 
     /** Closes the log and gives its directory another name, durably. False when there was none. */
@@ -247,12 +340,13 @@ public final class FileLogDirectory implements LogDirectory {
         if (log == null) {
             return false;
         }
+        refused.remove(name);
         try {
             if (log instanceof SegmentedLog segmented) {
                 segmented.release(reason);
             }
-            lowerAll(name);
-            Path directory = root.resolve(name.toString());
+            offsets.forget(name);
+            Path directory = directoryOf(name);
             if (!disk.exists(directory)) {
                 return false;
             }
@@ -264,44 +358,12 @@ public final class FileLogDirectory implements LogDirectory {
         }
     }
 
-    /** A log created later under the same name must not inherit anything. */
-    private void lowerAll(LogName name) throws IOException {
-        synchronized (checkpointLock) {
-            if (recoveryPoints.remove(name) != null) {
-                writeOffsets(RECOVERY_POINTS, recoveryPoints);
-            }
-            if (startOffsets.remove(name) != null) {
-                writeOffsets(START_OFFSETS, startOffsets);
-            }
-            if (cleanedOffsets.remove(name) != null) {
-                writeOffsets(CLEANED_OFFSETS, cleanedOffsets);
-            }
-        }
-    }
-
     /** Removes a partition directory and what is in it; there are no directories below it. */
     private void remove(Path directory) throws IOException {
         for (Path file : disk.list(directory)) {
             disk.delete(file);
         }
         disk.delete(directory);
-    }
-
-    private void lower(LogName name, long offset) throws IOException {
-        synchronized (checkpointLock) {
-            if (recoveryPoints.getOrDefault(name, 0L) > offset) {
-                recoveryPoints.put(name, offset);
-                writeOffsets(RECOVERY_POINTS, recoveryPoints);
-            }
-            if (startOffsets.getOrDefault(name, 0L) > offset) {
-                startOffsets.put(name, offset);
-                writeOffsets(START_OFFSETS, startOffsets);
-            }
-            if (cleanedOffsets.getOrDefault(name, 0L) > offset) {
-                cleanedOffsets.put(name, offset);
-                writeOffsets(CLEANED_OFFSETS, cleanedOffsets);
-            }
-        }
     }
 
     @Override
@@ -316,43 +378,10 @@ public final class FileLogDirectory implements LogDirectory {
             }
         }
         try {
-            writeCheckpoints();
+            offsets.write(logs.values());
         } catch (IOException e) {
+            troubled("cannot write its checkpoints: " + e);
             throw new StorageFault("cannot write the checkpoints of " + root + ": " + e.getMessage(), e);
-        }
-    }
-
-    private void writeCheckpoints() throws IOException {
-        synchronized (checkpointLock) {
-            Map<LogName, Long> points = new HashMap<>();
-            Map<LogName, Long> starts = new HashMap<>();
-            Map<LogName, Long> cleaned = new HashMap<>();
-            for (PartitionLog log : logs.values()) {
-                LogName name = log.name();
-                if (log instanceof SegmentedLog segmented) {
-                    points.put(name, segmented.recoveryPoint());
-                    starts.put(name, segmented.startToWrite());
-                    cleaned.put(name, segmented.cleanedTo());
-                } else {
-                    points.put(name, recoveryPoints.getOrDefault(name, 0L));
-                    starts.put(name, startOffsets.getOrDefault(name, 0L));
-                    cleaned.put(name, cleanedOffsets.getOrDefault(name, -1L));
-                }
-            }
-            starts.values().removeIf(start -> start == 0);
-            cleaned.values().removeIf(offset -> offset < 0);
-            if (!points.equals(recoveryPoints) || !disk.exists(root.resolve(RECOVERY_POINTS))) {
-                recoveryPoints = points;
-                writeOffsets(RECOVERY_POINTS, points);
-            }
-            if (!starts.equals(startOffsets) || !disk.exists(root.resolve(START_OFFSETS))) {
-                startOffsets = starts;
-                writeOffsets(START_OFFSETS, starts);
-            }
-            if (!cleaned.equals(cleanedOffsets)) {
-                cleanedOffsets = cleaned;
-                writeOffsets(CLEANED_OFFSETS, cleaned);
-            }
         }
     }
 
@@ -361,72 +390,198 @@ public final class FileLogDirectory implements LogDirectory {
         removed.sweep(clock.millis());
     }
 
-    private void writeOffsets(String file, Map<LogName, Long> offsets) throws IOException {
-        List<String> lines = new ArrayList<>(offsets.size());
-        offsets.forEach((name, offset) -> lines.add(name.topic() + " " + name.partition() + " " + offset));
-        lines.sort(null);
-        Checkpoint.writeTable(disk, root.resolve(file), lines);
-    }
-
-    private Map<LogName, Long> readOffsets(String file) throws IOException {
-        Map<LogName, Long> offsets = new HashMap<>();
-        for (String line : Checkpoint.readTable(disk, root.resolve(file)).orElse(List.of())) {
-            String[] fields = line.split(" ");
-            try {
-                long offset = Long.parseLong(fields[2]);
-                if (offset >= 0) {
-                    offsets.put(new LogName(fields[0], Integer.parseInt(fields[1])), offset);
-                }
-            } catch (NumberFormatException | ArrayIndexOutOfBoundsException corrupt) {
-                LOG.atWarn()
-                        .addKeyValue("file", root.resolve(file))
-                        .addKeyValue("line", line)
-                        .log("Checkpoint is corrupt and is taken as missing; it is rebuilt from the logs");
-                return new HashMap<>();
+    @Override
+    public void flushDue(long nowMs) {
+        for (PartitionLog log : logs.values()) {
+            if (log instanceof SegmentedLog segmented && segmented.flushDue(nowMs)) {
+                flusher.force(segmented);
             }
         }
-        return offsets;
     }
 
     @Override
-    public synchronized void close() {
-        if (closed) {
+    public void heal(long nowMs) {
+        replaced.removeIf(old -> old.release("it was opened anew"));
+        List<PartitionLog> due = logs.values().stream()
+                .filter(log -> log.offline() && !refused.containsKey(log.name()))
+                .filter(log -> !(log instanceof SegmentedLog segmented) || segmented.retired())
+                .filter(log -> retries.due(log.name(), nowMs))
+                .toList();
+        if (!due.isEmpty() || trouble != null) {
+            if (takesWrites()) {
+                due.forEach(log -> reopen(log, nowMs));
+            }
+        }
+    }
+
+    /** Writes and forces a little, as long as something is wrong. */
+    private boolean takesWrites() {
+        Path probe = root.resolve(PROBE);
+        try {
+            if (!disk.exists(root.resolve(DirectoryLock.FILE))) {
+                throw new IOException(root + " is not there, or not what it was");
+            }
+            try (DiskFile file = disk.open(probe)) {
+                file.write(ByteBuffer.allocate(PROBE_BYTES), 0);
+                file.force();
+            } finally {
+                disk.delete(probe);
+            }
+        } catch (IOException e) {
+            troubled("it takes no writes: " + e);
+            return false;
+        }
+        if (trouble != null) {
+            LOG.atInfo().addKeyValue("directory", root).log("Data directory takes writes again");
+            trouble = null;
+        }
+        return true;
+    }
+
+    private void troubled(String what) {
+        if (!what.equals(trouble)) {
+            LOG.atError()
+                    .addKeyValue("directory", root)
+                    .addKeyValue("trouble", what)
+                    .log("Data directory is in trouble");
+            trouble = what;
+        }
+    }
+
+    private void reopen(PartitionLog old, long nowMs) {
+        LogName name = old.name();
+        synchronized (monitor(name)) {
+            if (closed.get() || logs.get(name) != old) {
+                return;
+            }
+            boolean damaged = false;
+            try {
+                if (!wasCreated(directoryOf(name))) {
+                    LOG.atWarn()
+                            .addKeyValue("log", name)
+                            .addKeyValue("directory", root)
+                            .log("Directory of a log that is offline was removed; the log may be created anew");
+                    offsets.forget(name);
+                    logs.remove(name);
+                } else {
+                    comeBack(old, nowMs);
+                }
+            } catch (IOException | RuntimeException e) {
+                damaged = e instanceof Damage;
+                LOG.atWarn()
+                        .addKeyValue("log", name)
+                        .addKeyValue("directory", root)
+                        .addKeyValue("reason", e.getMessage())
+                        .log("Log cannot be opened again yet and stays offline");
+                if (old instanceof OfflineLog) {
+                    StorageFault fault = new StorageFault(
+                            "cannot open log " + name + " in " + directoryOf(name) + ": " + e.getMessage(), e);
+                    logs.put(name, new OfflineLog(name, old.topicId(), fault));
+                }
+            }
+            retries.made(name, damaged, nowMs);
+        }
+    }
+
+    private void comeBack(PartitionLog old, long nowMs) throws IOException {
+        LogName name = old.name();
+        boolean open = old instanceof SegmentedLog;
+        long point = open ? ((SegmentedLog) old).recoveryPoint() : offsets.recoveryPoint(name);
+        long start = open ? ((SegmentedLog) old).startToWrite() : offsets.startOffset(name);
+        SegmentedLog log = load(name, false, point, start);
+        long end = log.view().endOffset();
+        boolean lost = open && end < old.view().endOffset();
+        (lost ? LOG.atError() : LOG.atInfo())
+                .addKeyValue("log", name)
+                .addKeyValue("directory", root)
+                .addKeyValue("endOffset", end)
+                .addKeyValue("endBefore", open ? old.view().endOffset() : -1)
+                .addKeyValue("tookMs", clock.millis() - nowMs)
+                .log(lost ? "Log is online again, but the disk has lost the end of it" : "Log is online again");
+        logs.put(name, log);
+        if (open) {
+            replaced.add((SegmentedLog) old); // who reads it now gets a moment
+        }
+    }
+
+    @Override
+    public List<State> states() {
+        int offline = (int) logs.values().stream().filter(PartitionLog::offline).count();
+        return List.of(new State(root, logs.size(), offline, Optional.ofNullable(trouble)));
+    }
+
+    @Override
+    public Optional<String> incomplete() {
+        return Optional.empty();
+    }
+
+    /** Whether the directory is still the one that was locked. */
+    boolean present() {
+        return disk.exists(root.resolve(DirectoryLock.FILE));
+    }
+
+    /** Fences all logs, because the directory is gone from under them, and gives up the lock; nothing is written. */
+    void abandon(StorageFault why) {
+        if (closed.compareAndSet(false, true)) {
+            logs.replaceAll((name, log) -> {
+                if (log instanceof SegmentedLog segmented) {
+                    segmented.fence(why);
+                }
+                return log;
+            });
+            flusher.close();
+            removed.close();
+            lock.close();
+        }
+    }
+
+    /** Closes the files of an abandoned directory that no writer uses any more; true when there are no others. */
+    boolean letGo() {
+        replaced.removeIf(old -> old.release("it was opened anew"));
+        for (PartitionLog log : logs.values()) {
+            if (log instanceof SegmentedLog segmented) {
+                if (!segmented.retired()) {
+                    return false;
+                }
+                segmented.release("its directory is gone");
+            }
+        }
+        return true;
+    }
+
+    @Override
+    public void close() {
+        if (!closed.compareAndSet(false, true)) {
             return;
         }
-        closed = true;
-        boolean clean = true;
-        for (PartitionLog log : logs.values()) {
-            clean &= log instanceof SegmentedLog segmented && segmented.close();
-        }
+        flusher.close();
+        AtomicBoolean allClean = new AtomicBoolean(true);
+        RecoveryLoop.forEach(threads, logs(), log -> {
+            if (!(log instanceof SegmentedLog segmented && segmented.close())) {
+                allClean.set(false);
+            }
+        });
+        replaced.forEach(old -> old.release("it was opened anew"));
         removed.close();
         try {
-            writeCheckpoints();
-            if (clean) {
+            offsets.write(logs.values());
+            if (allClean.get()) {
                 Checkpoint.writeText(disk, root.resolve(CLEAN), "{\"version\":0,\"brokerEpoch\":-1}\n");
             }
         } catch (IOException e) {
             throw new StorageFault("cannot note the stop of " + root + ": " + e.getMessage(), e);
         } finally {
-            unlock();
+            lock.close();
             LOG.atInfo()
                     .addKeyValue("directory", root)
-                    .addKeyValue("clean", clean)
+                    .addKeyValue("clean", allClean)
                     .log("Data directory closed");
         }
     }
 
     private void requireOpen() {
-        if (closed) {
+        if (closed.get()) {
             throw new IllegalStateException("data directory " + root + " is closed");
-        }
-    }
-
-    private void unlock() {
-        try {
-            lock.release();
-            lockChannel.close();
-        } catch (IOException e) {
-            LOG.atWarn().addKeyValue("directory", root).setCause(e).log("Lock could not be given up");
         }
     }
 }

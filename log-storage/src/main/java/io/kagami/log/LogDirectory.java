@@ -1,11 +1,13 @@
 package io.kagami.log;
 
+import java.nio.file.Path;
 import java.util.Collection;
+import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 
 /**
- * All logs of one data directory: the lock file, the clean-shutdown mark, open and recover. Thread-safe but blocking:
+ * All logs of one data directory, or of several: the lock file, the clean-shutdown mark, open and recover. Thread-safe but blocking:
  * called from start, stop and the partition loops.
  */
 public interface LogDirectory extends AutoCloseable {
@@ -32,6 +34,30 @@ public interface LogDirectory extends AutoCloseable {
 
     /** Removes files of segments that were deleted long enough ago. Called now and then by housekeeping; what fails is tried again. */
     void removeDeleted();
+
+    /** Asks for a force of every log whose {@code flush.ms} is over, and does not wait for it. Any thread. */
+    void flushDue(long nowMs);
+
+    /**
+     * Tries to open what is offline again, through the recovery of an unclean stop, when its next attempt is due and the directory takes
+     * writes. A log that is online afterwards is another object: {@link #get} has it. Called every few seconds, from one thread.
+     */
+    void heal(long nowMs);
+
+    /** The directories there should be, and how they are. Any thread. */
+    List<State> states();
+
+    /** Why logs that exist may not be among {@link #logs()}: a directory could not be opened. Empty when all could. */
+    Optional<String> incomplete();
+
+    /**
+     * One directory.
+     *
+     * @param logs how many it holds, as far as known
+     * @param offline how many of them are offline
+     * @param trouble what is wrong with the directory itself; empty when nothing is
+     */
+    record State(Path path, int logs, int offline, Optional<String> trouble) {}
 
     /** Closes all logs cleanly, then writes the clean-shutdown mark and gives up the lock. */
     @Override

@@ -8,6 +8,7 @@ import io.kagami.log.core.ProducerTable.Aborted;
 import io.kagami.log.disk.Checkpoint;
 import io.kagami.log.disk.Disk;
 import io.kagami.log.segment.BatchScan;
+import io.kagami.log.segment.Damage;
 import io.kagami.log.segment.FileNames;
 import io.kagami.log.segment.Segment;
 import io.kagami.log.segment.SegmentList;
@@ -32,7 +33,8 @@ import org.slf4j.LoggerFactory;
  * producer snapshot and the batches behind it. When anything of that is missing or does not fit, the headers of the whole log are read
  * and give epochs and indexes. After an unclean stop that is always so, and the segments that reach above the recovery point, and
  * always the last one, are checked byte by byte and cut behind the last good batch, as Apache Kafka does. Producers come from the newest
- * snapshot below what is doubtful and the batches behind it, or from all batches when there is none.
+ * snapshot below what is doubtful and the batches behind it, or from all batches when there is none. What is
+ * damaged below the recovery point is {@link Damage}: nothing is cut then, and the log does not open.
  */
 final class LogLoader implements SegmentLoad.Sink {
     private static final Logger LOG = LoggerFactory.getLogger(LogLoader.class);
@@ -144,7 +146,8 @@ final class LogLoader implements SegmentLoad.Sink {
                     epochs = epochs.assign(loaded.lastEpoch(), loaded.lastBatchOffset());
                 }
             }
-            ProducerTable producers = segments.isEmpty() || end < start ? null : resume(segments, end, snapshots);
+            boolean doubtful = segments.isEmpty() || end < start || end < before.recoveryPoint();
+            ProducerTable producers = doubtful ? null : resume(segments, end, snapshots);
             if (producers != null) {
                 SegmentList list = SegmentList.of(segments);
                 EpochHistory known = readEpochs(start, end).orElse(EpochHistory.EMPTY);
@@ -215,14 +218,16 @@ final class LogLoader implements SegmentLoad.Sink {
     private long loadAll(List<Long> bases, Before before, List<Segment> segments) throws IOException {
         SegmentLoad load = new SegmentLoad(disk, directory, settings, this, nowMs);
         long end = bases.isEmpty() ? 0 : bases.get(0);
+        long forcedTo = before.clean() && before.recoveryPoint() == 0 ? Long.MAX_VALUE : before.recoveryPoint();
         for (int i = 0; i < bases.size(); i++) {
             boolean last = i == bases.size() - 1;
             boolean suspect = !before.clean() && (last || bases.get(i + 1) > before.recoveryPoint());
-            Loaded loaded = load.load(bases.get(i), end, new Mode(suspect, suspect || last, suspect || last));
+            Loaded loaded = load.load(bases.get(i), end, new Mode(suspect, suspect || last, suspect || last, forcedTo));
             segments.add(loaded.segment());
             end = loaded.endOffset();
             boolean lost = suspect && !last && !continues(loaded, bases.get(i + 1));
             if (loaded.faultyBytes() > 0 || lost) {
+                refuseIfForced(end, before);
                 logCut(loaded, before, bases.size() - 1 - i);
                 for (int later = bases.size() - 1; later > i; later--) {
                     Segment.deleteFiles(disk, directory, bases.get(later));
@@ -234,6 +239,9 @@ final class LogLoader implements SegmentLoad.Sink {
                 loaded.segment().seal();
             }
         }
+        if (!bases.isEmpty()) { // else it was being emptied
+            refuseIfForced(end, before);
+        }
         return end;
     }
 
@@ -243,19 +251,26 @@ final class LogLoader implements SegmentLoad.Sink {
         return gap == 0 || (loaded.segment().size() == 0 && gap > FAR);
     }
 
+    /** Bytes that are missing where they were known to be on disk are not a crash's doing. */
+    private void refuseIfForced(long end, Before before) throws Damage {
+        if (end < before.recoveryPoint()) {
+            throw new Damage("the log in " + directory + " ends at offset " + end
+                    + ", although everything below offset "
+                    + before.recoveryPoint() + " was once known to be on disk: batches or segment files are missing."
+                    + " Restore the files, or remove the partition directory to begin it anew (a mirror fills it again"
+                    + " from its source)");
+        }
+    }
+
     private void logCut(Loaded loaded, Before before, int segmentsAfter) {
-        boolean known = before.clean() || loaded.endOffset() < before.recoveryPoint();
-        (known ? LOG.atError() : LOG.atWarn())
+        LOG.atWarn()
                 .addKeyValue("segment", loaded.segment().path())
                 .addKeyValue("offset", loaded.endOffset())
                 .addKeyValue("recoveryPoint", before.recoveryPoint())
                 .addKeyValue("bytesCut", loaded.faultyBytes())
                 .addKeyValue("segmentsRemoved", segmentsAfter)
                 .addKeyValue("reason", loaded.fault() == null ? "torn or missing batches" : loaded.fault())
-                .log(
-                        known
-                                ? "Data that was once safely on disk is damaged; the log was cut in front of it"
-                                : "The tail of the log was not completely written when the broker stopped; it was cut");
+                .log("The tail of the log was not completely written when the broker stopped; it was cut");
     }
 
     private void restart(List<Segment> segments, long start, long end) throws IOException {

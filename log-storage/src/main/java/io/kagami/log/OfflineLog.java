@@ -10,6 +10,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.function.LongSupplier;
 
@@ -25,7 +27,7 @@ final class OfflineLog implements PartitionLog, LogView {
         this.reason = reason;
     }
 
-    private StorageFault fault() {
+    private StorageFault refusal() {
         return new StorageFault("log " + name + " is offline: " + reason.getMessage(), reason);
     }
 
@@ -50,28 +52,53 @@ final class OfflineLog implements PartitionLog, LogView {
     }
 
     @Override
+    public boolean readable() {
+        return false;
+    }
+
+    @Override
+    public Optional<StorageFault> fault() {
+        return Optional.of(reason);
+    }
+
+    @Override
+    public void retire() {
+        // it never had a writer
+    }
+
+    @Override
+    public CompletionStage<Void> forceSoon() {
+        return CompletableFuture.failedFuture(refusal());
+    }
+
+    @Override
+    public boolean flushDue() {
+        return false;
+    }
+
+    @Override
     public Appended append(ByteBuffer batches, int leaderEpoch) {
-        throw fault();
+        throw refusal();
     }
 
     @Override
     public Appended appendMirrored(ByteBuffer batches) {
-        throw fault();
+        throw refusal();
     }
 
     @Override
     public void truncateTo(long endOffset) {
-        throw fault();
+        throw refusal();
     }
 
     @Override
     public void restartAt(long offset) {
-        throw fault();
+        throw refusal();
     }
 
     @Override
     public void advanceStart(long startOffset) {
-        throw fault();
+        throw refusal();
     }
 
     @Override
@@ -86,7 +113,7 @@ final class OfflineLog implements PartitionLog, LogView {
 
     @Override
     public RetentionPlan retain(long nowMs, long bound) {
-        throw fault();
+        throw refusal();
     }
 
     @Override
@@ -96,7 +123,7 @@ final class OfflineLog implements PartitionLog, LogView {
 
     @Override
     public Cleaned compact(Compactor compactor, long nowMs, LongSupplier bound, Executor writer) {
-        throw fault();
+        throw refusal();
     }
 
     @Override
@@ -111,7 +138,7 @@ final class OfflineLog implements PartitionLog, LogView {
 
     @Override
     public void force() {
-        throw fault();
+        throw refusal();
     }
 
     @Override
@@ -136,7 +163,7 @@ final class OfflineLog implements PartitionLog, LogView {
 
     @Override
     public Optional<TimestampOffset> maxTimestamp() {
-        throw fault();
+        throw refusal();
     }
 
     @Override
@@ -146,17 +173,17 @@ final class OfflineLog implements PartitionLog, LogView {
 
     @Override
     public Optional<LogSlice> read(long offset, long upperOffset, int bytesMax, boolean atLeastOne) {
-        throw fault();
+        throw refusal();
     }
 
     @Override
     public Optional<LogSlice> batchAtOrAfter(long timestampMs) {
-        throw fault();
+        throw refusal();
     }
 
     @Override
     public List<AbortedTxn> abortedIn(long fromOffset, long toOffset) {
-        throw fault();
+        throw refusal();
     }
 
     @Override
@@ -166,7 +193,7 @@ final class OfflineLog implements PartitionLog, LogView {
 
     @Override
     public Optional<EpochEnd> endOfEpoch(int epoch) {
-        throw fault();
+        throw refusal();
     }
 
     @Override

@@ -9,12 +9,14 @@ import io.kagami.log.clean.core.RetentionPlan;
 import java.nio.ByteBuffer;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.function.LongSupplier;
 
 /**
- * The log of one partition. All methods but {@link #view()}, {@link #name()}, {@link #topicId()}, {@link #force()} and
- * {@link #offline()} are called by its one writer thread. Any {@link StorageFault} takes the log offline: later writes fail at once, reads of what is known to be good go on.
+ * The log of one partition. All methods but {@link #view()}, {@link #name()}, {@link #topicId()}, {@link #force()},
+ * {@link #forceSoon()} and those about being offline are called by its one writer thread. Any {@link StorageFault} of a write takes the log
+ * offline: later writes fail at once, reads go on while they are known to be right. {@link LogDirectory} opens it again.
  */
 public interface PartitionLog {
     LogName name();
@@ -96,5 +98,24 @@ public interface PartitionLog {
     /** Forces data to disk and returns when it is there. Any thread. */
     void force();
 
+    /**
+     * Completes when all that was appended before is on disk, or with a {@link StorageFault}; on a thread of its own, so that the caller
+     * does not wait. Those who ask while a force is under way share the next one.
+     */
+    CompletionStage<Void> forceSoon();
+
+    /** Whether {@code flush.messages} wants what was appended on disk before it is answered. */
+    boolean flushDue();
+
+    /** Whether the log takes no more writes. */
     boolean offline();
+
+    /** Why it is offline; empty when it is not. */
+    Optional<StorageFault> fault();
+
+    /** Whether {@link #view()} still shows what is right; with a log that is offline it may not. */
+    boolean readable();
+
+    /** The writer will not call again: a log that is offline may be opened anew from now on. */
+    void retire();
 }

@@ -13,14 +13,15 @@ final class RecoveryPoint {
     private final LogName name;
     private final Lowering lowering;
     private final Object lock = new Object();
+    private final Object forcing = new Object();
     private volatile long point;
     private volatile long startToWrite;
     private volatile int truncations;
     private boolean cutting;
 
-    /** Makes what was written down about a log durably no higher than an offset, before the log is cut there. */
+    /** Makes what was written down about a log durably no higher than these, before the log is cut. */
     interface Lowering {
-        void lower(LogName name, long offset) throws IOException;
+        void lower(LogName name, long point, long start) throws IOException;
     }
 
     RecoveryPoint(LogName name, Lowering lowering, long point, long startToWrite) {
@@ -49,18 +50,23 @@ final class RecoveryPoint {
         startToWrite = offset;
     }
 
-    /** Everything derived is lowered durably before a byte of the log goes, or a crash in between would leave it too high. */
-    void lowerTo(long offset) throws IOException {
+    /**
+     * Everything derived is lowered durably before a byte of the log goes, or a crash in between would leave it too high.
+     *
+     * @param end no log end that the cut can lead to is below it
+     * @param start where the log may start at most
+     */
+    void lowerTo(long end, long start) throws IOException {
         synchronized (lock) {
             int next = truncations + 1;
             truncations = next;
             cutting = true;
-            long lower = Math.min(point, offset);
+            long lower = Math.min(point, end);
             point = lower;
         }
-        long start = Math.min(startToWrite, offset);
-        startToWrite = start;
-        lowering.lower(name, offset);
+        long lowerStart = Math.min(startToWrite, start);
+        startToWrite = lowerStart;
+        lowering.lower(name, end, start);
     }
 
     /** The view shows the cut: what is forced from now on counts again. */
@@ -77,6 +83,14 @@ final class RecoveryPoint {
      * @param activeToo whether the segment that is appended to is forced as well
      */
     void force(Supplier<SegmentedView> current, boolean activeToo, DirectoryForce directory) throws IOException {
+        // one at a time: the second must not take for done what the first is still waiting for
+        synchronized (forcing) {
+            forceInTurn(current, activeToo, directory);
+        }
+    }
+
+    private void forceInTurn(Supplier<SegmentedView> current, boolean activeToo, DirectoryForce directory)
+            throws IOException {
         int generation;
         long from;
         SegmentedView seen;

@@ -65,6 +65,11 @@ final class SegmentChain implements RecoveryPoint.DirectoryForce {
         return settings;
     }
 
+    /** Base offset of the segment that a cut at this offset falls into. */
+    long baseOffsetAt(long offset) {
+        return segments.get(segments.floor(offset)).baseOffset();
+    }
+
     /** For segments made from now on. */
     void settings(SegmentSettings changed) {
         settings = changed;

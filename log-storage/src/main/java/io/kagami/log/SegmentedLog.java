@@ -30,6 +30,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
@@ -55,7 +56,9 @@ final class SegmentedLog implements PartitionLog {
     private ProducerTable producers;
     private final ProducerSnapshots snapshots;
     private volatile SegmentedView view;
-    private volatile StorageFault offline;
+    private final Fence fence;
+    private volatile long forcedMs;
+    private FlushLoop flusher;
     private boolean released;
 
     SegmentedLog(
@@ -83,6 +86,8 @@ final class SegmentedLog implements PartitionLog {
         this.epochs = state.epochs();
         this.producers = state.producers();
         this.snapshots = state.snapshots();
+        this.fence = new Fence(name, directory);
+        this.forcedMs = clock.millis();
         publish();
     }
 
@@ -108,7 +113,33 @@ final class SegmentedLog implements PartitionLog {
 
     @Override
     public boolean offline() {
-        return offline != null;
+        return fence.fault() != null;
+    }
+
+    @Override
+    public boolean readable() {
+        return fence.readable();
+    }
+
+    @Override
+    public Optional<StorageFault> fault() {
+        return Optional.ofNullable(fence.fault());
+    }
+
+    @Override
+    public void retire() {
+        fence.retire();
+    }
+
+    /** Whether the writer is through with it, so that its files may be opened anew. Any thread. */
+    boolean retired() {
+        return fence.retired();
+    }
+
+    /** Who forces without holding up the writer; set before the log is used. */
+    SegmentedLog flushedBy(FlushLoop loop) {
+        flusher = loop;
+        return this;
     }
 
     @Override
@@ -210,7 +241,7 @@ final class SegmentedLog implements PartitionLog {
             }
             writeRun(batches, runStart, limit);
         } catch (IOException e) {
-            throw goOffline("append", e);
+            throw goOffline(Fence.APPEND, e);
         }
         publish();
         batches.position(limit);
@@ -246,12 +277,12 @@ final class SegmentedLog implements PartitionLog {
 
     @Override
     public void rollIfDue(long nowMs) {
-        if (offline == null && isDue(nowMs, nowMs)) {
+        if (fence.fault() == null && isDue(nowMs, nowMs)) {
             try {
                 chain.roll(endOffset, nowMs);
                 snapshots.take(endOffset, producers);
             } catch (IOException e) {
-                throw goOffline("roll", e);
+                throw goOffline(Fence.ROLL, e);
             }
             publish();
         }
@@ -270,15 +301,13 @@ final class SegmentedLog implements PartitionLog {
             return;
         }
         try {
-            recovery.lowerTo(newEnd);
+            // the cut may fall into a batch or into missing offsets; it does not go below the segment
+            recovery.lowerTo(chain.baseOffsetAt(newEnd), newEnd);
             snapshots.removeAbove(newEnd);
             cleaning.lowerTo(newEnd);
             endOffset = chain.cutAt(newEnd, clock.millis());
             epochs = epochs.truncateFromEnd(endOffset);
-            if (endOffset < newEnd) {
-                recovery.lowerTo(endOffset); // the cut fell into a batch or into missing offsets
-                snapshots.removeAbove(endOffset);
-            }
+            snapshots.removeAbove(endOffset);
             if (!producers.unchangedBelow(newEnd)) {
                 producers = rebuiltProducers();
             }
@@ -322,7 +351,7 @@ final class SegmentedLog implements PartitionLog {
             throw new IllegalArgumentException("log " + name + " cannot start at " + offset);
         }
         try {
-            recovery.lowerTo(offset);
+            recovery.lowerTo(0, offset); // half way there, the log may end anywhere
             snapshots.removeAbove(-1);
             cleaning.lowerTo(offset);
             chain.restartAt(offset, clock.millis());
@@ -359,13 +388,13 @@ final class SegmentedLog implements PartitionLog {
             snapshots.removeBelow(chain.list().get(0).baseOffset());
             chain.delete(dropped, clock.millis(), options.retention().fileDeleteDelayMs());
         } catch (IOException e) {
-            throw goOffline("delete segments", e);
+            throw goOffline(Fence.DELETE, e);
         }
     }
 
     @Override
     public int expireProducers(long nowMs) {
-        return offline == null ? producers.expire(nowMs, options.producerExpiryMs()) : 0;
+        return fence.fault() == null ? producers.expire(nowMs, options.producerExpiryMs()) : 0;
     }
 
     @Override
@@ -396,7 +425,7 @@ final class SegmentedLog implements PartitionLog {
 
     @Override
     public Optional<DirtyRange> dirty(long nowMs, long bound) {
-        return offline == null ? cleaning.dirty(nowMs, bound) : Optional.empty();
+        return fence.fault() == null ? cleaning.dirty(nowMs, bound) : Optional.empty();
     }
 
     @Override
@@ -455,11 +484,33 @@ final class SegmentedLog implements PartitionLog {
         force(false);
     }
 
+    @Override
+    public boolean flushDue() {
+        return endOffset - recovery.point() >= options.flush().messages();
+    }
+
+    @Override
+    public CompletionStage<Void> forceSoon() {
+        return flusher.force(this);
+    }
+
+    /** Whether {@code flush.ms} is over for something that was appended. Any thread. */
+    boolean flushDue(long nowMs) {
+        return fence.fault() == null
+                && options.flush().ms() < Long.MAX_VALUE
+                && nowMs - forcedMs >= options.flush().ms()
+                && view.endOffset() > recovery.point();
+    }
+
     private void force(boolean activeToo) {
         requireOnline();
         try {
+            long begunMs = clock.millis();
             snapshots.write();
             recovery.force(() -> view, activeToo, chain);
+            if (activeToo) {
+                forcedMs = begunMs;
+            }
         } catch (IOException e) {
             throw goOffline("force", e);
         }
@@ -477,7 +528,7 @@ final class SegmentedLog implements PartitionLog {
 
     /** Ends the log: everything on disk, files closed once their last reader is gone. False when that cannot be vouched for. */
     boolean close() {
-        boolean clean = offline == null;
+        boolean clean = fence.fault() == null;
         if (clean) {
             try {
                 chain.active().seal();
@@ -498,9 +549,7 @@ final class SegmentedLog implements PartitionLog {
             return true;
         }
         released = true;
-        if (offline == null) {
-            offline = new StorageFault("log " + name + " is offline: " + why, null);
-        }
+        fence.closeQuietly(why);
         return chain.release();
     }
 
@@ -521,21 +570,15 @@ final class SegmentedLog implements PartitionLog {
     }
 
     private void requireOnline() {
-        StorageFault fault = offline;
-        if (fault != null) {
-            throw new StorageFault("log " + name + " is offline: " + fault.getMessage(), fault);
-        }
+        fence.requireOpen();
+    }
+
+    /** Takes the log offline for a reason of its directory. Any thread. */
+    void fence(StorageFault why) {
+        fence.close(why);
     }
 
     private StorageFault goOffline(String doing, IOException e) {
-        StorageFault fault =
-                new StorageFault("cannot " + doing + " log " + name + " in " + chain.directory() + ": " + e, e);
-        offline = fault;
-        LOG.atError()
-                .addKeyValue("log", name)
-                .addKeyValue("directory", chain.directory())
-                .setCause(e)
-                .log("Disk failed; the log is offline until the broker restarts");
-        return fault;
+        return fence.close(doing, e, view.endOffset());
     }
 }

@@ -8,14 +8,53 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.function.BiPredicate;
 
-/** The real disk until it is full. */
+/** The real disk until it is full, or until an operation on a path is told to fail or to hang. */
 final class FaultyDisk implements Disk {
+    /** What can fail. */
+    enum Op {
+        OPEN,
+        LIST,
+        READ,
+        RENAME,
+        DELETE,
+        CREATE_DIRECTORY,
+        FORCE_DIRECTORY,
+        WRITE,
+        TRUNCATE,
+        FORCE
+    }
+
     private final FileDisk real = new FileDisk();
-    int bytesLeft = Integer.MAX_VALUE;
+    volatile int bytesLeft = Integer.MAX_VALUE;
+    /** What fails with EIO. */
+    volatile BiPredicate<Op, Path> broken = (op, path) -> false;
+    /** What waits for {@link #released}. */
+    volatile BiPredicate<Op, Path> hanging = (op, path) -> false;
+
+    final CountDownLatch released = new CountDownLatch(1);
+    /** Counts down for every operation that hangs. */
+    final CountDownLatch hung = new CountDownLatch(1);
+
+    private void check(Op op, Path path) throws IOException {
+        if (hanging.test(op, path)) {
+            hung.countDown();
+            try {
+                released.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+        if (broken.test(op, path)) {
+            throw new IOException(path + ": Input/output error");
+        }
+    }
 
     @Override
     public DiskFile open(Path file) throws IOException {
+        check(Op.OPEN, file);
         return new FaultyFile(real.open(file));
     }
 
@@ -36,31 +75,37 @@ final class FaultyDisk implements Disk {
 
     @Override
     public List<Path> list(Path directory) throws IOException {
+        check(Op.LIST, directory);
         return real.list(directory);
     }
 
     @Override
     public void createDirectory(Path directory) throws IOException {
+        check(Op.CREATE_DIRECTORY, directory);
         real.createDirectory(directory);
     }
 
     @Override
     public void rename(Path from, Path to) throws IOException {
+        check(Op.RENAME, from);
         real.rename(from, to);
     }
 
     @Override
     public boolean delete(Path path) throws IOException {
+        check(Op.DELETE, path);
         return real.delete(path);
     }
 
     @Override
     public void forceDirectory(Path directory) throws IOException {
+        check(Op.FORCE_DIRECTORY, directory);
         real.forceDirectory(directory);
     }
 
     @Override
     public byte[] readAll(Path file, int bytesMax) throws IOException {
+        check(Op.READ, file);
         return real.readAll(file, bytesMax);
     }
 
@@ -88,8 +133,10 @@ final class FaultyDisk implements Disk {
 
         @Override
         public void write(ByteBuffer source, long position) throws IOException {
+            check(Op.WRITE, file.path());
             int taken = Math.min(bytesLeft, source.remaining());
-            bytesLeft -= taken;
+            int left = bytesLeft - (bytesLeft == Integer.MAX_VALUE ? 0 : taken);
+            bytesLeft = left;
             ByteBuffer part = source.duplicate();
             file.write(part.limit(part.position() + taken), position);
             if (taken < source.remaining()) {
@@ -99,11 +146,13 @@ final class FaultyDisk implements Disk {
 
         @Override
         public void truncate(long size) throws IOException {
+            check(Op.TRUNCATE, file.path());
             file.truncate(size);
         }
 
         @Override
         public void force() throws IOException {
+            check(Op.FORCE, file.path());
             file.force();
         }
 

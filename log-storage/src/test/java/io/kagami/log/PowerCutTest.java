@@ -87,7 +87,7 @@ class PowerCutTest {
     @Test
     void segmentsThatRecoveryRemovedDoNotComeBackBehindNewerBatches() throws IOException {
         sixBatchesForced();
-        Files.delete(root.resolve(FileLogDirectory.RECOVERY_POINTS));
+        Files.delete(root.resolve(OffsetFiles.RECOVERY_POINTS));
         damage(segment(0), 1);
         SimDisk disk = simulated();
         PartitionLog log = open(disk);
@@ -106,6 +106,7 @@ class PowerCutTest {
     void whatRecoveryCutsIsCutDurablyBeforeAnythingIsAppended() throws IOException {
         sixBatchesForced();
         long whole = Files.size(segment(8));
+        Files.delete(root.resolve(OffsetFiles.RECOVERY_POINTS));
         damage(segment(8), 1);
         SimDisk disk = simulated();
         assertThat(open(disk).view().endOffset()).isEqualTo(10);
@@ -114,20 +115,51 @@ class PowerCutTest {
     }
 
     @Test
-    void batchesAppendedBelowAnOldRecoveryPointAreCheckedAfterTheNextPowerCut() throws IOException {
+    void damageBelowTheRecoveryPointIsNotCutButTakesTheLogOfflineAndNamesThePlace() throws IOException {
         sixBatchesForced();
-        damage(segment(8), Files.size(segment(8)));
-        SimDisk disk = simulated();
-        PartitionLog log = open(disk);
-        assertThat(log.view().endOffset()).isEqualTo(8);
-        for (long offset = 8; offset < 14; offset += 2) {
-            log.appendMirrored(two(offset, 2));
-        }
-        log.force(); // written to the disk, but the recovery point is not noted
-        cutPower(disk);
-        assertThat(segment(12)).exists();
+        byte[] before = Files.readAllBytes(segment(8));
         damage(segment(8), 1);
-        assertThat(open(simulated()).view().endOffset()).isEqualTo(10);
+        PartitionLog log = open(simulated());
+        assertThat(log.offline()).isTrue();
+        assertThat(log.readable()).isFalse();
+        assertThat(log.fault().orElseThrow())
+                .hasMessageContaining(segment(8).toString())
+                .hasMessageContaining("position " + before.length / 2)
+                .hasMessageContaining("offset 10")
+                .hasMessageContaining("restore the file");
+        assertThat(segment(8)).hasSize(before.length);
+    }
+
+    @Test
+    void aLastSegmentMissingBelowTheRecoveryPointIsNotPassedOver() throws IOException {
+        sixBatchesForced();
+        Files.delete(segment(8));
+        assertThat(open(simulated()).fault().orElseThrow())
+                .hasMessageContaining("ends at offset 8")
+                .hasMessageContaining("below offset 12");
+    }
+
+    @Test
+    void aPowerCutInTheMiddleOfATruncationIsNotTakenForDamage() throws IOException {
+        for (int changes = 0; changes < 40; changes++) {
+            sixBatchesForced();
+            SimDisk disk = simulated();
+            PartitionLog log = open(disk);
+            disk.cutAfter(changes);
+            try {
+                log.truncateTo(7); // into a batch
+                log.appendMirrored(two(6, 2));
+                log.restartAt(100);
+            } catch (SimDisk.PowerCut expected) {
+                assertThat(changes).isLessThan(40);
+            }
+            cutPower(disk);
+            assertThat(open(simulated()).fault())
+                    .as("cut after %d changes", changes)
+                    .isEmpty();
+            release();
+            root = Files.createDirectory(parent.resolve("after" + changes));
+        }
     }
 
     @Test

@@ -343,7 +343,7 @@ class SegmentedLogTest {
         PartitionLog log = fresh();
         log.appendMirrored(join(batch(0, 0, 3), batch(3, 4, 3)));
         directory.close();
-        for (String name : List.of(FileLogDirectory.RECOVERY_POINTS, FileLogDirectory.START_OFFSETS)) {
+        for (String name : List.of(OffsetFiles.RECOVERY_POINTS, OffsetFiles.START_OFFSETS)) {
             Files.writeString(root.resolve(name), "0\n1\na.topic-with-dashes 7 x\n");
         }
         Files.writeString(root.resolve(NAME.toString()).resolve("leader-epoch-checkpoint"), "0\n2\n0 0\n");
@@ -388,6 +388,7 @@ class SegmentedLogTest {
         bytes[2 * size - 1] ^= 1;
         Files.write(file(0, ".log"), bytes);
         Files.delete(root.resolve(FileLogDirectory.CLEAN));
+        Files.delete(root.resolve(OffsetFiles.RECOVERY_POINTS)); // not known to have been on disk
         log = reopen();
         assertThat(offsets(log.view())).containsExactly(0L);
         assertThat(log.view().endOffset()).isEqualTo(3);

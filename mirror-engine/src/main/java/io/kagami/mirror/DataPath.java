@@ -1,5 +1,6 @@
 package io.kagami.mirror;
 
+import io.kagami.log.StorageFault;
 import io.kagami.log.core.BatchWalker;
 import io.kagami.log.core.BatchWalker.Walk;
 import io.kagami.mirror.SourceCluster.Leader;
@@ -164,7 +165,8 @@ final class DataPath implements SourceFetcher.Listener {
                     .setCause(SourceCluster.cause(failure))
                     .log("A mirrored append failed");
             if (current) {
-                events.failed(part, Failure.realign(text));
+                boolean storage = SourceCluster.cause(failure) instanceof StorageFault;
+                events.failed(part, storage ? Failure.storage(text) : Failure.realign(text));
             }
         } else {
             switch (outcome.result()) {

@@ -1,5 +1,6 @@
 package io.kagami.mirror;
 
+import io.kagami.log.StorageFault;
 import io.kagami.mirror.core.Decision;
 import io.kagami.mirror.core.Desired;
 import io.kagami.mirror.core.Effect;
@@ -293,7 +294,10 @@ final class Mirror implements DataPath.Events, Alignment.Outcome, Discovery.Part
 
     private void retryDue(MirrorPart part) {
         Desired wanted = desired(part);
-        if (wanted != null) {
+        if (wanted == Desired.MIRRORING && mirror.local().position(part.id).isEmpty()) {
+            // its log takes no writes: the partition stays as it is, with the reason, until it does
+            part.retry = mirror.turns().after(LOCAL_WAIT_MS, () -> retryDue(part));
+        } else if (wanted != null) {
             part.evaluatedFor = wanted;
             event(part, () -> Lifecycle.onRetryDue(part.state, wanted));
         }
@@ -324,7 +328,9 @@ final class Mirror implements DataPath.Events, Alignment.Outcome, Discovery.Part
                 },
                 failure -> {
                     if (part.work == work) {
-                        failed(part, Failure.retryable(what + " failed: " + SourceCluster.text(failure)));
+                        String text = what + " failed: " + SourceCluster.text(failure);
+                        boolean storage = SourceCluster.cause(failure) instanceof StorageFault;
+                        failed(part, storage ? Failure.storage(text) : Failure.retryable(text));
                     }
                 });
     }

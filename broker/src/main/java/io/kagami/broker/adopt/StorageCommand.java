@@ -56,7 +56,7 @@ public final class StorageCommand {
         this.out = out;
         this.options = options;
         this.config = config;
-        this.target = config.logDir().toAbsolutePath().normalize();
+        this.target = config.logDirs().get(0).toAbsolutePath().normalize();
     }
 
     public static void main(String[] args) {

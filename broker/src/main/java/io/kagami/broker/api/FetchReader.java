@@ -72,7 +72,7 @@ final class FetchReader {
             return failed(wanted, null, unknown(key));
         }
         Partition partition = found.get();
-        if (partition.mode() == Partition.Mode.OFFLINE) {
+        if (!partition.readable()) {
             return failed(wanted, partition, Errors.KAFKA_STORAGE_ERROR);
         }
         Errors fenced = EpochAnswers.fence(wanted.currentLeaderEpoch(), partition.leaderEpoch());

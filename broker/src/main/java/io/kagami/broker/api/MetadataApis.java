@@ -2,14 +2,17 @@ package io.kagami.broker.api;
 
 import io.kagami.broker.cluster.Cluster;
 import java.util.Map;
+import java.util.function.BiPredicate;
 import org.apache.kafka.common.protocol.ApiKeys;
 
 /** The handlers that read and change the cluster's metadata, by api key. */
 public final class MetadataApis {
     private MetadataApis() {}
 
-    public static Map<Short, Handler> handlers(Cluster cluster, MetadataOptions options) {
-        MetadataHandler metadata = new MetadataHandler(cluster, options);
+    /** @param led whether a partition of this number has a log that can be read here; without one it has no leader */
+    public static Map<Short, Handler> handlers(
+            Cluster cluster, MetadataOptions options, BiPredicate<String, Integer> led) {
+        MetadataHandler metadata = new MetadataHandler(cluster, options, led);
         TopicHandler topics = new TopicHandler(cluster, options);
         ConfigHandler configs = new ConfigHandler(cluster, options);
         return Map.of(

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.BiPredicate;
 import java.util.stream.IntStream;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.errors.InvalidTopicException;
@@ -37,11 +38,13 @@ import org.slf4j.LoggerFactory;
 /**
  * Metadata 0-13, DescribeCluster 0-2, DescribeTopicPartitions 0, answered from the current image as Kafka 4.4.0 does. A missing topic is
  * created only where the request and {@code auto.create.topics.enable} both allow it; the first answer says UNKNOWN_TOPIC_OR_PARTITION
- * all the same. Internal topics are never created this way. Not here: racks, offline replicas (a partition has one copy).
+ * all the same. Internal topics are never created this way. A partition whose log cannot be read has no leader and an offline replica, as in Kafka when a directory
+ * fails. Not here: racks.
  */
 final class MetadataHandler {
     private static final Logger LOG = LoggerFactory.getLogger(MetadataHandler.class);
     private static final int PARTITIONS_PER_ANSWER_MAX = 2000;
+    private static final int NO_LEADER = -1;
     private static final byte BROKERS = 1;
     private static final byte CONTROLLERS = 2;
     /** Operations on a topic, as KIP-430 numbers them: read, write, create, delete, alter, describe, describe and alter configs. */
@@ -51,10 +54,12 @@ final class MetadataHandler {
 
     private final Cluster cluster;
     private final MetadataOptions options;
+    private final BiPredicate<String, Integer> led;
 
-    MetadataHandler(Cluster cluster, MetadataOptions options) {
+    MetadataHandler(Cluster cluster, MetadataOptions options, BiPredicate<String, Integer> led) {
         this.cluster = cluster;
         this.options = options;
+        this.led = led;
     }
 
     CompletionStage<ApiMessage> metadata(Request request, Session session) {
@@ -161,13 +166,16 @@ final class MetadataHandler {
                 .setIsInternal(Topic.isInternal(topic.name()));
         List<Integer> here = List.of(cluster.nodeId());
         for (int p = 0; p < topic.partitions(); p++) {
+            boolean online = led.test(topic.name(), p);
             answer.partitions()
                     .add(new MetadataResponsePartition()
+                            .setErrorCode((online ? Errors.NONE : Errors.LEADER_NOT_AVAILABLE).code())
                             .setPartitionIndex(p)
-                            .setLeaderId(cluster.nodeId())
+                            .setLeaderId(online ? cluster.nodeId() : NO_LEADER)
                             .setLeaderEpoch(topic.leaderEpochs().get(p))
                             .setReplicaNodes(here)
-                            .setIsrNodes(here));
+                            .setIsrNodes(here)
+                            .setOfflineReplicas(online ? List.of() : here));
         }
         return answer;
     }
@@ -276,10 +284,13 @@ final class MetadataHandler {
                 .setIsInternal(Topic.isInternal(topic.name()))
                 .setTopicAuthorizedOperations(ALL_TOPIC_OPERATIONS);
         for (int p = first; p < end; p++) {
+            boolean online = led.test(topic.name(), p);
             answer.partitions()
                     .add(new DescribeTopicPartitionsResponsePartition()
+                            .setErrorCode((online ? Errors.NONE : Errors.LEADER_NOT_AVAILABLE).code())
+                            .setOfflineReplicas(online ? List.of() : here)
                             .setPartitionIndex(p)
-                            .setLeaderId(cluster.nodeId())
+                            .setLeaderId(online ? cluster.nodeId() : NO_LEADER)
                             .setLeaderEpoch(topic.leaderEpochs().get(p))
                             .setReplicaNodes(here)
                             .setIsrNodes(here)

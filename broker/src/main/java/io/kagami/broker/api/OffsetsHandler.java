@@ -186,7 +186,7 @@ public final class OffsetsHandler {
         if (found.isEmpty()) {
             return Errors.UNKNOWN_TOPIC_OR_PARTITION;
         }
-        if (found.get().mode() == Partition.Mode.OFFLINE) {
+        if (!found.get().readable()) {
             return Errors.KAFKA_STORAGE_ERROR;
         }
         return EpochAnswers.fence(currentLeaderEpoch, found.get().leaderEpoch());

@@ -68,6 +68,7 @@ public final class ShardHost {
     private GroupShard shard;
     private ShardLoad load;
     private long lastToken;
+    private int renewal;
     private boolean appending;
     private boolean draining;
     private Future<?> alarm;
@@ -155,6 +156,9 @@ public final class ShardHost {
         }
         Runnable counted = () -> {
             waitingCount.decrementAndGet();
+            if (partition.renewals() != renewal && phase != Phase.LOADING) {
+                beginLoad(); // the log may hold more, or less, than was replayed
+            }
             switch (phase) {
                 case READY -> guard(work);
                 case LOADING ->
@@ -329,6 +333,7 @@ public final class ShardHost {
         }
         disarm();
         phase = Phase.LOADING;
+        renewal = partition.renewals();
         shard = new GroupShard(limits);
         load = null;
         loadSome();
@@ -352,7 +357,8 @@ public final class ShardHost {
             LOG.atError()
                     .addKeyValue("partition", name())
                     .setCause(e)
-                    .log("A coordinator shard cannot be loaded; its groups are not available until the next start");
+                    .log(
+                            "A coordinator shard cannot be loaded; its groups are not available until its log can be read");
             drain();
             return;
         }

@@ -4,6 +4,7 @@ import io.kagami.broker.net.RequestObserver;
 import io.kagami.broker.partition.Partition;
 import io.kagami.broker.partition.PartitionLoops;
 import io.kagami.broker.partition.PartitionTable;
+import io.kagami.log.LogDirectory;
 import io.kagami.protocol.Api;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
@@ -17,6 +18,7 @@ import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
 import io.micrometer.core.instrument.binder.system.UptimeMetrics;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufAllocatorMetricProvider;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -30,7 +32,8 @@ import java.util.concurrent.atomic.AtomicInteger;
  * <p>{@code kagami_requests_seconds{api}} time from the complete frame to the answer, long polls included;
  * {@code kagami_request_failures_total{api}}; {@code kagami_received_bytes_total}, {@code kagami_sent_bytes_total};
  * {@code kagami_connections}, {@code kagami_connections_refused_total}; {@code kagami_partitions{mode}}; {@code kagami_log_size_bytes};
- * {@code kagami_partition_loop_queue}; {@code kagami_fetches_waiting}; JVM and process meters under Micrometer's names.
+ * {@code kagami_log_directory_logs{directory}}, {@code kagami_log_directory_logs_offline{directory}},
+ * {@code kagami_log_directory_troubled{directory}} 1 when it cannot be opened or written; {@code kagami_partition_loop_queue}; {@code kagami_fetches_waiting}; JVM and process meters under Micrometer's names.
  */
 public final class Meters implements RequestObserver {
     private final MeterRegistry registry;
@@ -76,6 +79,34 @@ public final class Meters implements RequestObserver {
                 .register(registry);
     }
 
+    /** Adds what is known of the data directories. */
+    public void directories(LogDirectory logs) {
+        for (LogDirectory.State each : logs.states()) {
+            Path path = each.path();
+            Gauge.builder("kagami.log.directory.logs", logs, all -> of(all, path)
+                            .logs())
+                    .tag("directory", path.toString())
+                    .register(registry);
+            Gauge.builder("kagami.log.directory.logs.offline", logs, all -> of(all, path)
+                            .offline())
+                    .tag("directory", path.toString())
+                    .register(registry);
+            Gauge.builder(
+                            "kagami.log.directory.troubled",
+                            logs,
+                            all -> of(all, path).trouble().isPresent() ? 1 : 0)
+                    .tag("directory", path.toString())
+                    .register(registry);
+        }
+    }
+
+    private static LogDirectory.State of(LogDirectory logs, Path path) {
+        return logs.states().stream()
+                .filter(each -> each.path().equals(path))
+                .findFirst()
+                .orElseThrow();
+    }
+
     private static double count(PartitionTable table, Partition.Mode mode) {
         return table.all().stream().filter(each -> each.mode() == mode).count();
     }
@@ -83,7 +114,7 @@ public final class Meters implements RequestObserver {
     /** An offline partition may have no log to measure; the gauge of offline partitions tells. */
     private static double logBytes(PartitionTable table) {
         return table.all().stream()
-                .filter(each -> each.mode() != Partition.Mode.OFFLINE)
+                .filter(Partition::readable)
                 .mapToDouble(each -> each.view().sizeInBytes())
                 .sum();
     }

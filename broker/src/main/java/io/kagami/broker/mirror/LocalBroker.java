@@ -26,7 +26,7 @@ final class LocalBroker implements LocalPartitions {
 
     @Override
     public Optional<Position> position(MirrorPartition partition) {
-        return view(partition, (local, view) -> position(local, view));
+        return view(partition, (local, view) -> local.mode() == Mode.OFFLINE ? null : position(local, view));
     }
 
     private static Position position(Partition local, LogView view) {

@@ -1,6 +1,7 @@
 package io.kagami.broker.partition;
 
 import io.kagami.log.Appended;
+import io.kagami.log.LogOptions;
 import io.kagami.log.LogView;
 import io.kagami.log.PartitionLog;
 import io.kagami.log.StorageFault;
@@ -39,7 +40,12 @@ final class LocalPartition implements Partition {
     private final PartitionLoop loop;
     private final FetchWaiters waiters = new FetchWaiters();
     private volatile PartitionLog log;
+    /** Who may append when the log can be used. */
     private volatile Mode mode;
+    /** The log cannot be written; it may be readable. */
+    private volatile boolean offline;
+
+    private volatile int renewals;
     private volatile String mirror;
     private volatile int leaderEpoch;
     private volatile TopicRules rules;
@@ -63,7 +69,8 @@ final class LocalPartition implements Partition {
         this.number = number;
         this.loop = loop;
         this.log = log;
-        this.mode = log == null ? Mode.OFFLINE : mode;
+        this.mode = mode;
+        this.offline = log == null || log.offline();
         this.mirror = mirror;
         this.leaderEpoch = leaderEpoch;
         this.rules = rules;
@@ -86,7 +93,29 @@ final class LocalPartition implements Partition {
 
     @Override
     public Mode mode() {
-        return mode;
+        return offline ? Mode.OFFLINE : mode;
+    }
+
+    @Override
+    public boolean readable() {
+        PartitionLog current = log;
+        return current != null && (!offline || current.readable());
+    }
+
+    @Override
+    public String trouble() {
+        PartitionLog current = log;
+        if (!offline) {
+            return "";
+        }
+        return current == null
+                ? "its log is in a data directory that is offline, or could not be made"
+                : current.fault().map(Throwable::getMessage).orElse("its storage failed");
+    }
+
+    @Override
+    public int renewals() {
+        return renewals;
     }
 
     @Override
@@ -125,19 +154,58 @@ final class LocalPartition implements Partition {
     @Override
     public CompletionStage<Appended> append(ByteBuffer batches) {
         CompletableFuture<Appended> result = new CompletableFuture<>();
-        Runnable work = () -> settle(result, () -> {
-            refuseUnlessWritable();
-            Appended appended = log.append(batches, leaderEpoch);
-            waiters.passed(appended.endOffset());
-            return appended;
-        });
-        // coordinators append on the loop itself, in the middle of a task: their next line needs the result
+        Runnable work = () -> {
+            CompletableFuture<Appended> written = new CompletableFuture<>();
+            settle(written, () -> {
+                refuseUnlessWritable();
+                Appended appended = log.append(batches, leaderEpoch);
+                waiters.passed(appended.endOffset());
+                return appended;
+            });
+            written.whenComplete((appended, failure) -> {
+                if (failure != null) {
+                    result.completeExceptionally(failure);
+                } else if (log.flushDue()) {
+                    flushed().whenComplete((nothing, fault) -> complete(result, appended, fault));
+                } else {
+                    result.complete(appended);
+                }
+            });
+        };
+        // coordinators append on the loop itself, in the middle of a task
         if (loop.inLoop()) {
             work.run();
         } else if (!loop.offer(work)) {
             result.completeExceptionally(new TimeoutException("the broker has too much to write at the moment"));
         }
         return translate(result);
+    }
+
+    /** On the loop: completes there when all that was appended so far is on disk; the loop does not wait for it. */
+    private CompletableFuture<Void> flushed() {
+        CompletableFuture<Void> done = new CompletableFuture<>();
+        PartitionLog forced = log;
+        forced.forceSoon().whenComplete((nothing, failure) -> {
+            try {
+                loop.execute(() -> {
+                    if (failure instanceof StorageFault fault && forced == log) {
+                        takeOffline(fault);
+                    }
+                    complete(done, null, failure);
+                });
+            } catch (RejectedExecutionException e) {
+                done.completeExceptionally(e);
+            }
+        });
+        return done;
+    }
+
+    private static <T> void complete(CompletableFuture<T> result, T value, Throwable failure) {
+        if (failure == null) {
+            result.complete(value);
+        } else {
+            result.completeExceptionally(failure);
+        }
     }
 
     /** Clients know storage trouble by Kafka's exception. */
@@ -170,8 +238,8 @@ final class LocalPartition implements Partition {
         if (deleted) {
             throw new UnknownTopicOrPartitionException(this + " has been deleted");
         }
-        if (mode == Mode.OFFLINE) {
-            throw new KafkaStorageException(this + " is offline: its storage failed");
+        if (offline) {
+            throw new KafkaStorageException(this + " is offline: " + trouble());
         }
         if (mode == Mode.MIRRORED) {
             throw new InvalidRequestException("Topic " + topic + " is read-only: it is mirrored by the cluster mirror "
@@ -195,6 +263,9 @@ final class LocalPartition implements Partition {
             Appended appended = log.appendMirrored(batches);
             common = appended.endOffset();
             waiters.passed(appended.endOffset());
+            if (log.flushDue()) {
+                flushed(); // nobody is told that it is safe: the source still has it
+            }
             return new AppendOutcome(Result.APPENDED, position());
         });
     }
@@ -241,7 +312,7 @@ final class LocalPartition implements Partition {
     }
 
     private void switchTo(Mode wanted) {
-        if (mode != wanted && mode != Mode.OFFLINE) {
+        if (mode != wanted) {
             LOG.info("{} is {} now, it was {}", this, wanted, mode);
             common = 0; // what was written here need not be at the source
             mode = wanted;
@@ -250,11 +321,14 @@ final class LocalPartition implements Partition {
 
     @Override
     public CompletionStage<Void> force() {
-        return onLoop(() -> {
-            refuseIfOffline();
-            log.force();
-            return null;
-        });
+        CompletableFuture<Void> result = new CompletableFuture<>();
+        onLoop(() -> {
+                    refuseIfOffline();
+                    return flushed();
+                })
+                .thenCompose(flush -> flush)
+                .whenComplete((nothing, failure) -> complete(result, null, failure));
+        return result;
     }
 
     @Override
@@ -301,7 +375,7 @@ final class LocalPartition implements Partition {
     /** Runs upkeep of the log (roll, reconfigure); a fault takes the partition offline. */
     void upkeep(java.util.function.Consumer<PartitionLog> work) {
         assert loop.inLoop();
-        if (deleted || log == null || mode == Mode.OFFLINE) {
+        if (deleted || offline) {
             return;
         }
         try {
@@ -335,8 +409,8 @@ final class LocalPartition implements Partition {
         if (deleted) {
             throw new UnknownTopicOrPartitionException(this + " has been deleted");
         }
-        if (mode == Mode.OFFLINE) {
-            throw new StorageFault(this + " is offline: its storage failed", null);
+        if (offline) {
+            throw new StorageFault(this + " is offline: " + trouble(), null);
         }
     }
 
@@ -383,10 +457,42 @@ final class LocalPartition implements Partition {
     }
 
     private void takeOffline(StorageFault fault) {
-        if (mode != Mode.OFFLINE) {
+        if (!offline) {
             LOG.error("{} goes offline: {}", this, fault.getMessage(), fault);
-            mode = Mode.OFFLINE;
+            offline = true;
+            log.retire();
             waiters.wakeAll();
+        }
+    }
+
+    /** Whether what the log says and what is told here are two things: it failed while nobody used it, or it may be back. */
+    boolean outOfStep(PartitionLog found) {
+        PartitionLog current = log;
+        return offline ? found != null && (found != current || !found.offline()) : current.offline();
+    }
+
+    /** The log as it is now in its directory: it failed on another thread, or was opened again. */
+    void fallIn(PartitionLog found, LogOptions options) {
+        assert loop.inLoop();
+        if (deleted) {
+            return;
+        }
+        if (!offline) {
+            log.fault().ifPresent(this::takeOffline);
+        } else if (found != null && !found.offline()) {
+            found.reconfigure(options);
+            log = found;
+            offline = false;
+            int renewed = renewals + 1; // one writer
+            renewals = renewed;
+            LOG.info(
+                    "{} is online again, from {} to {}",
+                    this,
+                    found.view().startOffset(),
+                    found.view().endOffset());
+            waiters.wakeAll();
+        } else if (found != null) {
+            log = found; // still offline, perhaps for another reason
         }
     }
 

@@ -35,6 +35,21 @@ public interface Partition {
         return TopicRules.DEFAULT;
     }
 
+    /** Whether {@link #view()} may be read; also true of an OFFLINE partition whose log is fenced but known to be right. */
+    default boolean readable() {
+        return mode() != Mode.OFFLINE;
+    }
+
+    /** Why it is OFFLINE, for people; empty when it is not. */
+    default String trouble() {
+        return "";
+    }
+
+    /** How often the log was opened anew: what was learnt from an earlier one has to be read again. */
+    default int renewals() {
+        return 0;
+    }
+
     /** @throws io.kagami.log.StorageFault when the partition is OFFLINE because its log could not be opened */
     LogView view();
 

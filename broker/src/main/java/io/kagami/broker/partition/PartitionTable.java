@@ -91,6 +91,7 @@ public final class PartitionTable implements Partitions {
     /** The listener of the cluster; blocks its thread while logs are created. */
     public void follow(ClusterImage before, ClusterImage after) {
         image = after;
+        boolean starting = first;
         if (first) {
             first = false;
             setAsideStrangers(after);
@@ -114,7 +115,7 @@ public final class PartitionTable implements Partitions {
             boolean same = old != null && old.id().equals(topic.id());
             boolean phases = topic.mirror() != null && !topic.mirrored();
             if (!same || !old.equals(topic) || phases) {
-                adapt(topic, same ? old : null, before, after, made, work);
+                adapt(topic, same ? old : null, before, after, starting, made, work);
             }
         }
         await(work);
@@ -155,6 +156,7 @@ public final class PartitionTable implements Partitions {
             TopicImage old,
             ClusterImage before,
             ClusterImage after,
+            boolean starting,
             Map<LogName, LocalPartition> made,
             List<CompletableFuture<Void>> work) {
         TopicRules rules = TopicRules.of(topic.configs(), topicDefaults);
@@ -166,7 +168,7 @@ public final class PartitionTable implements Partitions {
             if (existing == null) {
                 PartitionLoop loop = loops.assign();
                 work.add(run(loop, () -> {
-                    LocalPartition created = open(topic, number, loop, mode, rules);
+                    LocalPartition created = open(topic, number, loop, mode, rules, starting);
                     made.put(new LogName(topic.name(), number), created);
                 }));
                 continue;
@@ -186,8 +188,13 @@ public final class PartitionTable implements Partitions {
         }
     }
 
-    /** On the loop of the new partition. */
-    private LocalPartition open(TopicImage topic, int number, PartitionLoop loop, Mode mode, TopicRules rules) {
+    /**
+     * On the loop of the new partition.
+     *
+     * @param starting whether the log may have been made by an earlier broker
+     */
+    private LocalPartition open(
+            TopicImage topic, int number, PartitionLoop loop, Mode mode, TopicRules rules, boolean starting) {
         LogName name = new LogName(topic.name(), number);
         PartitionLog log = null;
         try {
@@ -196,7 +203,12 @@ public final class PartitionTable implements Partitions {
             Optional<PartitionLog> found = directory.get(name);
             if (found.isPresent() && found.get().offline()) {
                 // what it holds could not be read, not even whose it is: an operator's case, an earlier line says why
-                return partition(topic, number, loop, found.get(), Mode.OFFLINE, rules);
+                return partition(topic, number, loop, found.get(), mode, rules);
+            }
+            Optional<String> incomplete = directory.incomplete();
+            if (found.isEmpty() && starting && incomplete.isPresent()) {
+                LOG.error("{} is offline: its log may be in a directory that is: {}", name, incomplete.get());
+                return partition(topic, number, loop, null, mode, rules);
             }
             if (found.isPresent() && !found.get().topicId().equals(id)) {
                 setAside(
@@ -291,6 +303,53 @@ public final class PartitionTable implements Partitions {
 
     private static void await(List<CompletableFuture<Void>> work) {
         CompletableFuture.allOf(work.toArray(new CompletableFuture<?>[0])).join();
+    }
+
+    /**
+     * Brings partitions and logs together again: one whose log failed while nobody used it goes offline, one whose log was opened anew comes
+     * back, and one whose log is nowhere, now that all directories are there, gets an empty one. From the housekeeping thread.
+     */
+    public void reconcile() {
+        boolean complete = directory.incomplete().isEmpty();
+        for (LocalPartition each : tables.byName.values()) {
+            PartitionLog found =
+                    directory.get(new LogName(each.topic(), each.partition())).orElse(null);
+            boolean lost = found == null && each.mode() == Mode.OFFLINE && complete;
+            if (lost || each.outOfStep(found)) {
+                try {
+                    each.owner().execute(() -> bringTogether(each, lost));
+                } catch (RejectedExecutionException e) {
+                    LOG.debug("no look at {}: {}", each, e.getMessage());
+                }
+            }
+        }
+    }
+
+    private void bringTogether(LocalPartition partition, boolean lost) {
+        LogName name = new LogName(partition.topic(), partition.partition());
+        if (tables.byName.get(name) != partition) {
+            return;
+        }
+        TopicImage topic = image.topics().get(partition.topic());
+        LogOptions options = logOptions.apply(topic == null ? Map.of() : topic.configs());
+        PartitionLog found = directory.get(name).orElse(null);
+        if (found == null && lost) {
+            try {
+                found = directory.create(name, toJava(partition.topicId()), options);
+                LOG.warn("{} begins anew: its log is in none of the data directories", partition);
+            } catch (StorageFault e) {
+                LOG.warn("{} stays offline: {}", partition, e.getMessage());
+            }
+        }
+        if (found != null && !found.offline() && !found.topicId().equals(toJava(partition.topicId()))) {
+            try {
+                setAside(name, "belongs to another topic id, " + fromJava(found.topicId()));
+            } catch (StorageFault e) {
+                LOG.error("{} stays offline: {}", partition, e.getMessage());
+            }
+            return;
+        }
+        partition.fallIn(found, options);
     }
 
     /** Asks every loop to roll what is due; from the housekeeping thread. */

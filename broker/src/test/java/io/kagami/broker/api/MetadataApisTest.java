@@ -13,8 +13,10 @@ import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.message.CreateTopicsRequestData;
 import org.apache.kafka.common.message.CreateTopicsRequestData.CreatableReplicaAssignment;
@@ -58,6 +60,7 @@ class MetadataApisTest {
     @TempDir
     Path directory;
 
+    private final Set<String> offline = new HashSet<>();
     private RaftCluster cluster;
     private Map<Short, Handler> handlers;
 
@@ -82,7 +85,8 @@ class MetadataApisTest {
                         autoCreate,
                         4,
                         (short) 1,
-                        Map.of("retention.ms", "1234")));
+                        Map.of("retention.ms", "1234")),
+                (topic, partition) -> !offline.contains(topic + partition));
     }
 
     private ApiMessage ask(ApiMessage body, int version) {
@@ -284,6 +288,20 @@ class MetadataApisTest {
         assertThat(topic.errorCode()).isEqualTo(Errors.UNKNOWN_TOPIC_ID.code());
         assertThat(topic.name()).isNull();
         assertThat(topic.topicId()).isEqualTo(unknown);
+    }
+
+    @Test
+    void aPartitionWhoseLogCannotBeReadHasNoLeaderAndAnOfflineReplica() {
+        create(false, topic("t", 2, 1));
+        offline.add("t1");
+        MetadataResponseData answer = (MetadataResponseData) ask(new MetadataRequestData().setTopics(null), 12);
+        var partitions = answer.topics().find("t").partitions();
+        assertThat(partitions.get(0).leaderId()).isEqualTo(1);
+        assertThat(partitions.get(0).offlineReplicas()).isEmpty();
+        assertThat(partitions.get(1).leaderId()).isEqualTo(-1);
+        assertThat(partitions.get(1).errorCode()).isEqualTo(Errors.LEADER_NOT_AVAILABLE.code());
+        assertThat(partitions.get(1).replicaNodes()).containsExactly(1);
+        assertThat(partitions.get(1).offlineReplicas()).containsExactly(1);
     }
 
     @Test

@@ -38,6 +38,7 @@ abstract class PartitionStub {
                     case "partition" -> name.partition();
                     case "view" -> view();
                     case "loop" -> loop;
+                    case "renewals" -> 0;
                     case "append" -> append((ByteBuffer) arguments[0]);
                     case "toString" -> name.toString();
                     default -> throw new UnsupportedOperationException(method.getName());

@@ -37,8 +37,14 @@ public final class SegmentLoad {
      * @param checkCrc read every byte and check it
      * @param cut shorten the file behind the last good batch; otherwise bytes that cannot be right fail the load
      * @param growing whether the segment will be appended to
+     * @param forcedTo everything below this offset was on disk: what cannot be right there is not cut but fails the load
      */
-    public record Mode(boolean checkCrc, boolean cut, boolean growing) {}
+    public record Mode(boolean checkCrc, boolean cut, boolean growing, long forcedTo) {
+        /** Nothing is known to have been forced. */
+        public Mode(boolean checkCrc, boolean cut, boolean growing) {
+            this(checkCrc, cut, growing, 0);
+        }
+    }
 
     /**
      * @param endOffset last offset of the last batch plus 1, or what the segment was told to begin at
@@ -88,11 +94,11 @@ public final class SegmentLoad {
         fault = fault == null ? scan.fault() : fault;
         int valid = Math.toIntExact(scan.position());
         if (valid < fileBytes) {
-            if (!mode.cut()) {
-                throw new IOException("the last " + (fileBytes - valid) + " of " + fileBytes + " bytes of "
-                        + segment.path() + " are no batches of this log (" + (fault == null ? "torn batch" : fault)
-                        + "), although they were once known to be on disk; restore the file, or remove the partition"
-                        + " directory to fill it again from its source");
+            if (!mode.cut() || end < mode.forcedTo()) {
+                throw new Damage(segment.path() + " is damaged at position " + valid + ", offset " + end + ": "
+                        + (fault == null ? "torn batch" : fault) + ". This and what follows, " + (fileBytes - valid)
+                        + " of " + fileBytes + " bytes, was once known to be on disk; restore the file, or remove the"
+                        + " partition directory to begin it anew (a mirror fills it again from its source)");
             }
             segment.log().truncate(valid);
             segment.log().force(); // or another power cut could bring the bytes back, behind batches appended meanwhile

@@ -23,6 +23,9 @@ import java.util.Set;
  * legal and runs its action again, which is how a restart and a leader change resume.
  */
 public final class Lifecycle {
+    /** Where the pauses of a failure that is retried for ever stop growing: a few seconds by default. */
+    private static final int ENDLESS_ATTEMPTS = 6;
+
     /** Target state to the states it may be entered from. */
     private static final Map<Phase, Set<Phase>> FROM = new EnumMap<>(Phase.class);
     /** Targets that may be the first state of a partition. */
@@ -172,7 +175,9 @@ public final class Lifecycle {
             return new Step(s, List.of());
         }
         int attempt = (s == null ? 0 : Math.max(0, s.retryAttempt())) + 1;
-        if (!policy.allows(attempt)) {
+        if (failure.endless()) {
+            attempt = Math.min(attempt, ENDLESS_ATTEMPTS);
+        } else if (!policy.allows(attempt)) {
             String text = policy.maxAttempts() == 0
                     ? failure.text()
                     : failure.text() + " (gave up after " + policy.maxAttempts() + " attempts)";

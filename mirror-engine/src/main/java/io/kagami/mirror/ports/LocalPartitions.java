@@ -36,7 +36,7 @@ public interface LocalPartitions {
 
     record AppendOutcome(Result result, Position position) {}
 
-    /** Empty while the partition does not exist here. */
+    /** Empty while the partition does not exist here, or its log takes no writes: wait and ask again. */
     Optional<Position> position(MirrorPartition partition);
 
     /**

@@ -1,0 +1,133 @@
+package io.kagami.log;
+
+import io.kagami.log.disk.Checkpoint;
+import io.kagami.log.disk.Disk;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The small tables of a data directory: how far each log is forced, where it starts, how far it is compacted. Thread-safe. */
+final class OffsetFiles {
+    static final String RECOVERY_POINTS = "recovery-point-offset-checkpoint";
+    static final String START_OFFSETS = "log-start-offset-checkpoint";
+    static final String CLEANED_OFFSETS = "cleaner-offset-checkpoint";
+
+    private static final Logger LOG = LoggerFactory.getLogger(OffsetFiles.class);
+
+    private final Disk disk;
+    private final Path root;
+    private Map<LogName, Long> recoveryPoints;
+    private Map<LogName, Long> startOffsets;
+    private Map<LogName, Long> cleanedOffsets;
+
+    /** Reads both; a corrupt one is as good as a missing one. */
+    OffsetFiles(Disk disk, Path root) throws IOException {
+        this.disk = disk;
+        this.root = root;
+        this.recoveryPoints = read(RECOVERY_POINTS);
+        this.startOffsets = read(START_OFFSETS);
+        this.cleanedOffsets = read(CLEANED_OFFSETS);
+    }
+
+    synchronized long recoveryPoint(LogName name) {
+        return recoveryPoints.getOrDefault(name, 0L);
+    }
+
+    synchronized long startOffset(LogName name) {
+        return startOffsets.getOrDefault(name, 0L);
+    }
+
+    /** -1 when nothing is. */
+    synchronized long cleanedTo(LogName name) {
+        return cleanedOffsets.getOrDefault(name, -1L);
+    }
+
+    /** Durably no higher than these on return. */
+    synchronized void lower(LogName name, long point, long cut) throws IOException {
+        if (recoveryPoint(name) > point) {
+            recoveryPoints.put(name, point);
+            write(RECOVERY_POINTS, recoveryPoints);
+        }
+        if (startOffset(name) > cut) {
+            startOffsets.put(name, cut);
+            write(START_OFFSETS, startOffsets);
+        }
+        if (cleanedTo(name) > cut) {
+            cleanedOffsets.put(name, cut);
+            write(CLEANED_OFFSETS, cleanedOffsets);
+        }
+    }
+
+    /** A log created later under the same name must not inherit anything. */
+    synchronized void forget(LogName name) throws IOException {
+        if (recoveryPoints.remove(name) != null) {
+            write(RECOVERY_POINTS, recoveryPoints);
+        }
+        if (startOffsets.remove(name) != null) {
+            write(START_OFFSETS, startOffsets);
+        }
+        if (cleanedOffsets.remove(name) != null) {
+            write(CLEANED_OFFSETS, cleanedOffsets);
+        }
+    }
+
+    /** Writes what has changed; what a log that is offline left behind stays as it is. */
+    synchronized void write(Iterable<PartitionLog> logs) throws IOException {
+        Map<LogName, Long> points = new HashMap<>();
+        Map<LogName, Long> starts = new HashMap<>();
+        Map<LogName, Long> cleaned = new HashMap<>();
+        for (PartitionLog log : logs) {
+            LogName name = log.name();
+            boolean open = log instanceof SegmentedLog;
+            points.put(name, open ? ((SegmentedLog) log).recoveryPoint() : recoveryPoint(name));
+            starts.put(name, open ? ((SegmentedLog) log).startToWrite() : startOffset(name));
+            cleaned.put(name, open ? ((SegmentedLog) log).cleanedTo() : cleanedTo(name));
+        }
+        cleaned.values().removeIf(offset -> offset < 0);
+        starts.values().removeIf(start -> start == 0);
+        if (!points.equals(recoveryPoints) || !disk.exists(root.resolve(RECOVERY_POINTS))) {
+            write(RECOVERY_POINTS, points);
+            recoveryPoints = points;
+        }
+        if (!starts.equals(startOffsets) || !disk.exists(root.resolve(START_OFFSETS))) {
+            write(START_OFFSETS, starts);
+            startOffsets = starts;
+        }
+        if (!cleaned.equals(cleanedOffsets)) {
+            write(CLEANED_OFFSETS, cleaned);
+            cleanedOffsets = cleaned;
+        }
+    }
+
+    private void write(String file, Map<LogName, Long> offsets) throws IOException {
+        List<String> lines = new ArrayList<>(offsets.size());
+        offsets.forEach((name, offset) -> lines.add(name.topic() + " " + name.partition() + " " + offset));
+        lines.sort(null);
+        Checkpoint.writeTable(disk, root.resolve(file), lines);
+    }
+
+    private Map<LogName, Long> read(String file) throws IOException {
+        Map<LogName, Long> offsets = new HashMap<>();
+        for (String line : Checkpoint.readTable(disk, root.resolve(file)).orElse(List.of())) {
+            String[] fields = line.split(" ");
+            try {
+                long offset = Long.parseLong(fields[2]);
+                if (offset >= 0) {
+                    offsets.put(new LogName(fields[0], Integer.parseInt(fields[1])), offset);
+                }
+            } catch (NumberFormatException | ArrayIndexOutOfBoundsException corrupt) {
+                LOG.atWarn()
+                        .addKeyValue("file", root.resolve(file))
+                        .addKeyValue("line", line)
+                        .log("Checkpoint is corrupt and is taken as missing; it is rebuilt from the logs");
+                return new HashMap<>();
+            }
+        }
+        return offsets;
+    }
+}
