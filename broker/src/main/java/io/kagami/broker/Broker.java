@@ -360,7 +360,8 @@ public final class Broker implements AutoCloseable {
         for (Path directory : config.logDirs()) {
             if (LogDirectories.holdsLogs(directory)) {
                 throw new IOException("there are logs in " + directory + ", but the metadata directory "
-                        + config.metadataDir() + " is missing: mount or restore it, or set metadata.log.dir. Logs of another"
+                        + config.metadataDir()
+                        + " is missing: mount or restore it, or set metadata.log.dir. Logs of another"
                         + " broker are taken over with kagami storage adopt");
             }
         }

@@ -31,7 +31,7 @@ import org.slf4j.LoggerFactory;
  * log was closed well, so a crash at any moment in between is an unclean stop (KAFKA-10471, KAFKA-15375).
  */
 public final class FileLogDirectory implements LogDirectory {
-    static final String CLEAN = ".kafka_cleanshutdown";
+    static final String CLEAN = OffsetTable.CLEAN_MARK;
 
     private static final Logger LOG = LoggerFactory.getLogger(FileLogDirectory.class);
 

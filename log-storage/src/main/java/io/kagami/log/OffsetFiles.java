@@ -1,23 +1,16 @@
 package io.kagami.log;
 
-import io.kagami.log.disk.Checkpoint;
 import io.kagami.log.disk.Disk;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** The small tables of a data directory: how far each log is forced, where it starts, how far it is compacted. Thread-safe. */
 final class OffsetFiles {
-    static final String RECOVERY_POINTS = "recovery-point-offset-checkpoint";
-    static final String START_OFFSETS = "log-start-offset-checkpoint";
+    static final String RECOVERY_POINTS = OffsetTable.RECOVERY_POINTS;
+    static final String START_OFFSETS = OffsetTable.START_OFFSETS;
     static final String CLEANED_OFFSETS = "cleaner-offset-checkpoint";
-
-    private static final Logger LOG = LoggerFactory.getLogger(OffsetFiles.class);
 
     private final Disk disk;
     private final Path root;
@@ -105,29 +98,10 @@ final class OffsetFiles {
     }
 
     private void write(String file, Map<LogName, Long> offsets) throws IOException {
-        List<String> lines = new ArrayList<>(offsets.size());
-        offsets.forEach((name, offset) -> lines.add(name.topic() + " " + name.partition() + " " + offset));
-        lines.sort(null);
-        Checkpoint.writeTable(disk, root.resolve(file), lines);
+        OffsetTable.write(disk, root.resolve(file), offsets);
     }
 
     private Map<LogName, Long> read(String file) throws IOException {
-        Map<LogName, Long> offsets = new HashMap<>();
-        for (String line : Checkpoint.readTable(disk, root.resolve(file)).orElse(List.of())) {
-            String[] fields = line.split(" ");
-            try {
-                long offset = Long.parseLong(fields[2]);
-                if (offset >= 0) {
-                    offsets.put(new LogName(fields[0], Integer.parseInt(fields[1])), offset);
-                }
-            } catch (NumberFormatException | ArrayIndexOutOfBoundsException corrupt) {
-                LOG.atWarn()
-                        .addKeyValue("file", root.resolve(file))
-                        .addKeyValue("line", line)
-                        .log("Checkpoint is corrupt and is taken as missing; it is rebuilt from the logs");
-                return new HashMap<>();
-            }
-        }
-        return offsets;
+        return OffsetTable.read(disk, root.resolve(file));
     }
 }
