@@ -33,7 +33,8 @@ import java.util.concurrent.atomic.AtomicInteger;
  * {@code kagami_request_failures_total{api}}; {@code kagami_received_bytes_total}, {@code kagami_sent_bytes_total};
  * {@code kagami_connections}, {@code kagami_connections_refused_total}; {@code kagami_partitions{mode}}; {@code kagami_log_size_bytes};
  * {@code kagami_log_directory_logs{directory}}, {@code kagami_log_directory_logs_offline{directory}},
- * {@code kagami_log_directory_troubled{directory}} 1 when it cannot be opened or written; {@code kagami_partition_loop_queue}; {@code kagami_fetches_waiting}; JVM and process meters under Micrometer's names.
+ * {@code kagami_log_directory_troubled{directory}} 1 when it cannot be opened or written; {@code kagami_partition_loop_queue};
+ * {@code kagami_fetches_waiting}; JVM and process meters under Micrometer's names.
  */
 public final class Meters implements RequestObserver {
     private final MeterRegistry registry;
