@@ -145,7 +145,7 @@ class CompactionTest {
         roll();
         long cleanedTo = compact().cleanedTo();
         directory.checkpoint();
-        Path file = root.resolve(FileLogDirectory.CLEANED_OFFSETS);
+        Path file = root.resolve(OffsetFiles.CLEANED_OFFSETS);
         assertThat(file).hasContent("0\n1\norders 0 " + cleanedTo);
         log.truncateTo(10);
         assertThat(file).hasContent("0\n1\norders 0 10");
