@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** One of two data directories runs full: everything else goes on, and when there is space again it is back by itself. */
+/** One of two data directories runs full, with the metadata in it: all else goes on, and with space again it is back by itself. */
 @ExtendWith(Sources.class)
 class DiskFullIT {
     private static final int VALUE_BYTES = 60_000;
@@ -40,27 +40,21 @@ class DiskFullIT {
             Assumptions.abort(why);
         }
         try {
-            run(source, small, Files.createDirectory(dir.resolve("large")), dir.resolve("metadata"));
+            run(source, small, Files.createDirectory(dir.resolve("large")));
         } finally {
             Cli.run("umount", List.of("-l", small.toString()));
         }
     }
 
     private static boolean mount(Path at) {
-        return Cli.run("mount", List.of("-t", "tmpfs", "-o", "size=20m", "tmpfs", at.toString()))
+        return Cli.run("mount", List.of("-t", "tmpfs", "-o", "size=40m", "tmpfs", at.toString()))
                         .exitCode()
                 == 0;
     }
 
-    private static void run(SourceKafka source, Path small, Path large, Path metadata) throws Exception {
+    private static void run(SourceKafka source, Path small, Path large) throws Exception {
         Fill.create(source.bootstrap(), "in", 2, Map.of());
-        Map<String, String> config = Map.of(
-                "log.dirs",
-                small + "," + large,
-                "metadata.log.dir",
-                metadata.toString(),
-                "log.segment.bytes",
-                "4194304");
+        Map<String, String> config = Map.of("log.dirs", small + "," + large, "log.segment.bytes", "4194304");
         try (KagamiProcess kagami = KagamiProcess.start("disk-full-broker", config);
                 KafkaProducer<byte[], byte[]> producer = producer(kagami.bootstrap());
                 KafkaProducer<byte[], byte[]> upstream = Fill.producer(source.bootstrap(), Map.of())) {
@@ -146,7 +140,7 @@ class DiskFullIT {
                 return e.getCause();
             }
         }
-        throw new AssertionError("20 MiB take more than 2000 records");
+        throw new AssertionError("40 MiB take more than 2000 records");
     }
 
     /** Hashes by offset, at least that many. */

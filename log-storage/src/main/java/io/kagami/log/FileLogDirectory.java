@@ -99,15 +99,18 @@ public final class FileLogDirectory implements LogDirectory {
     /** Locks the directory, takes away the mark of a clean stop and looks which logs there are; {@link #openLogs} must follow. */
     static FileLogDirectory prepare(Disk disk, Path directory, InstantSource clock) {
         DirectoryLock taken = null;
+        FileLogDirectory prepared = null;
         try {
             disk.createDirectory(directory);
             taken = DirectoryLock.take(directory);
-            return new FileLogDirectory(disk, directory, clock, taken);
+            prepared = new FileLogDirectory(disk, directory, clock, taken);
+            return prepared;
         } catch (IOException e) {
-            if (taken != null) {
+            throw new StorageFault("cannot use data directory " + directory + ": " + e.getMessage(), e);
+        } finally {
+            if (prepared == null && taken != null) {
                 taken.close();
             }
-            throw new StorageFault("cannot use data directory " + directory + ": " + e.getMessage(), e);
         }
     }
 

@@ -345,8 +345,12 @@ public final class LogDirectories implements LogDirectory {
     /** All at the same time; one whose disk hangs is left behind without the mark of a clean stop. */
     @Override
     public void close() {
+        closeWithin(CLOSE_S);
+    }
+
+    void closeWithin(int seconds) {
         List<StorageFault> failed = new ArrayList<>();
-        RecoveryLoop.forEachWithin(CLOSE_S, slots, slot -> {
+        RecoveryLoop.forEachWithin(seconds, slots, slot -> {
                     slot.upkeep.close();
                     FileLogDirectory directory = slot.directory;
                     if (directory != null) {

@@ -141,6 +141,24 @@ final class LogModel {
         }
     }
 
+    /** Base offsets of all batches. */
+    static List<Long> offsets(LogView view) {
+        List<Long> offsets = new ArrayList<>();
+        long next = view.startOffset();
+        for (Optional<LogSlice> slice = view.read(next, Long.MAX_VALUE, 10_000, true); slice.isPresent(); ) {
+            try (LogSlice open = slice.get()) {
+                for (Entry entry : entries(open)) {
+                    offsets.add(entry.base());
+                    next = entry.last() + 1;
+                }
+            } catch (IOException e) {
+                throw new AssertionError(e);
+            }
+            slice = next > view.endOffset() ? Optional.empty() : view.read(next, Long.MAX_VALUE, 10_000, true);
+        }
+        return offsets;
+    }
+
     static List<Entry> entries(LogSlice slice) throws IOException {
         ByteBuffer bytes = ByteBuffer.allocate(slice.sizeInBytes());
         while (bytes.hasRemaining() && slice.channel().read(bytes, slice.position() + bytes.position()) > 0) {}

@@ -4,6 +4,7 @@ import io.kagami.raft.core.Entry;
 import io.kagami.raft.core.HardState;
 import io.kagami.raft.disk.Disk;
 import io.kagami.raft.disk.FileDisk;
+import io.kagami.raft.disk.ReservedDisk;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
@@ -42,7 +43,8 @@ public final class FileRaftStore implements RaftStore {
     /** Opens or creates the store of a directory and locks it. */
     public static FileRaftStore open(Path directory) {
         try {
-            return new FileRaftStore(FileDisk.open(directory));
+            return new FileRaftStore(new ReservedDisk(
+                    FileDisk.open(directory), () -> directory.toFile().getUsableSpace()));
         } catch (IOException e) {
             throw new StoreFault("cannot open the metadata directory " + directory + ": " + e.getMessage(), e);
         }
