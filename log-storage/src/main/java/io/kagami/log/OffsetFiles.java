@@ -50,8 +50,8 @@ final class OffsetFiles {
             startOffsets.put(name, cut);
             write(START_OFFSETS, startOffsets);
         }
-        if (cleanedTo(name) > cut) {
-            cleanedOffsets.put(name, cut);
+        if (cleanedTo(name) > point) { // a cut inside a batch ends below itself, and what comes behind is dirty
+            cleanedOffsets.put(name, point);
             write(CLEANED_OFFSETS, cleanedOffsets);
         }
     }

@@ -307,6 +307,7 @@ final class SegmentedLog implements PartitionLog {
             cleaning.lowerTo(newEnd);
             endOffset = chain.cutAt(newEnd, clock.millis());
             epochs = epochs.truncateFromEnd(endOffset);
+            cleaning.lowerTo(endOffset); // below what was asked when that lay inside a batch
             snapshots.removeAbove(endOffset);
             if (!producers.unchangedBelow(newEnd)) {
                 producers = rebuiltProducers();

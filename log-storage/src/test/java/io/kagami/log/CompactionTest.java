@@ -25,6 +25,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
 class CompactionTest {
@@ -147,8 +149,8 @@ class CompactionTest {
         directory.checkpoint();
         Path file = root.resolve(OffsetFiles.CLEANED_OFFSETS);
         assertThat(file).hasContent("0\n1\norders 0 " + cleanedTo);
-        log.truncateTo(10);
-        assertThat(file).hasContent("0\n1\norders 0 10");
+        log.truncateTo(11);
+        assertThat(file).hasContent("0\n1\norders 0 10"); // where the segment that was cut begins
         assertThat(log.dirty(nowMs, Long.MAX_VALUE).orElseThrow().firstDirtyOffset())
                 .isEqualTo(log.view().endOffset());
         reopen();
@@ -381,8 +383,56 @@ class CompactionTest {
         }
         roll();
         compact();
-        // 4 ends a segment: such a message has no empty form, and segments must meet without a gap
-        assertThat(rows().subList(0, 4)).extracting(Row::offset).containsExactly(4L, 6L, 7L, 8L);
+        assertThat(rows().subList(0, 3)).extracting(Row::offset).containsExactly(6L, 7L, 8L);
+        List<Row> rows = rows();
+        reopen();
+        assertThat(rows()).isEqualTo(rows);
+    }
+
+    @Test
+    void noKeyComesBackWhenItsTombstoneGoesFirst() throws IOException {
+        fresh();
+        for (int i = 0; i < 5; i++) { // the last one ends a segment
+            log.appendMirrored(Keyed.message(i, nowMs, "k" + i, "v" + i));
+        }
+        put("filler", "x".repeat(150));
+        for (int i = 0; i < 5; i++) {
+            log.append(Keyed.batch().at(nowMs).remove("k" + i).build(), 0);
+        }
+        for (int i = 0; i < 3; i++) {
+            roll();
+            compact();
+            assertThat(CompactedView.table(rows())).doesNotContainKeys("k0", "k1", "k2", "k3", "k4");
+            nowMs += 1_001;
+        }
+        assertThat(rows()).noneMatch(row -> row.key().startsWith("k"));
+    }
+
+    @Test
+    void kafka1641_whatIsAppendedBehindACutInsideABatchIsDirty() throws IOException {
+        fresh();
+        log.append(
+                Keyed.batch()
+                        .at(nowMs)
+                        .put("a", "1")
+                        .put("b", "1")
+                        .put("c", "1")
+                        .put("d", "1")
+                        .build(),
+                0);
+        roll();
+        assertThat(compact().cleanedTo()).isGreaterThanOrEqualTo(4);
+        log.truncateTo(3);
+        assertThat(log.view().endOffset()).isZero();
+        put("a", "2");
+        put("a", "3");
+        put("a", "4");
+        put("a", "5");
+        roll();
+        assertThat(log.dirty(nowMs, Long.MAX_VALUE).orElseThrow().firstDirtyOffset())
+                .isZero();
+        compact();
+        assertThat(rows().get(0)).isEqualTo(new Row(3, nowMs, "a", "5"));
     }
 
     @Test
@@ -400,6 +450,28 @@ class CompactionTest {
         directory.removeDeleted();
         assertThatThrownBy(() -> CompactedView.uncommitted(old)).hasMessageContaining("was removed");
         assertThat(rows()).isNotEmpty();
+    }
+
+    /** A process may have 65,530 mappings on Linux, and ends when it needs one more. */
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void noIndexStaysMappedOnceItsSegmentIsGone() throws IOException {
+        fresh();
+        fill();
+        assertThat(mapped()).isPositive();
+        compact();
+        nowMs += 60_000;
+        directory.removeDeleted();
+        long indexes = 2L * ((SegmentedLog) log).view().segments().count();
+        assertThat(mapped()).isBetween(1L, indexes);
+        directory.close();
+        assertThat(mapped()).isZero();
+    }
+
+    private long mapped() throws IOException {
+        try (var lines = Files.lines(Path.of("/proc/self/maps"))) {
+            return lines.filter(line -> line.contains(root.toString())).count();
+        }
     }
 
     @Test

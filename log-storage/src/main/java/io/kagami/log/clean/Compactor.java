@@ -236,11 +236,20 @@ public final class Compactor {
                     continue;
                 }
                 writer.add(result);
+                if (lastSource && reader.lastOfSegment() && endsEarly(result)) {
+                    writer.add(EmptyBatch.of(buf, reader.at())); // the segments are to meet without a gap
+                }
                 Aborted aborted = byMarker.get(BatchHeader.lastOffset(buf, reader.at()));
                 if (aborted != null && controlType == ControlRecord.ABORT && BatchHeader.recordCount(result, 0) > 0) {
                     cleaned.aborted().append(aborted);
                 }
             }
+        }
+
+        /** Whether a v0/v1 wrapper lost its last records, and so its last offset. */
+        private boolean endsEarly(ByteBuffer result) {
+            return BatchHeader.lastOffset(result, result.position())
+                    < BatchHeader.lastOffset(reader.buffer(), reader.at());
         }
 
         private ByteBuffer result(Survivors survivors) throws CleaningFailed {

@@ -163,6 +163,7 @@ public final class MappedTable implements Closeable {
         count = 0;
         if (old != null) {
             old.release(owner);
+            old.releaseLast(); // its maker's own: without this the file stays mapped until the process ends
             mapped.releaseLast();
         }
     }

@@ -8,8 +8,8 @@ import java.util.Map;
 /**
  * Decides what of a log survives one compaction. Batches are told in order: {@link #begin}, its records with {@link #onRecord} when that asks for
  * them, {@link #end}. The rules are Apache Kafka's (KIP-354, KIP-534) with two exceptions on the safe side: tombstones in v0/v1
- * messages, which have no place for a delete horizon, stay; and the last batch of a segment stays (as an empty one when it has no record left),
- * so that segments go on to meet without a gap. One thread.
+ * messages, which have no place for a delete horizon, stay; and the last batch of a segment stays (as an empty v2 batch when it has no record
+ * left), so that segments go on to meet without a gap. A superseded record never stays: its tombstone may go first. One thread.
  */
 public final class Survivors {
     private final OffsetMap last;
@@ -138,12 +138,9 @@ public final class Survivors {
         if (all) {
             return Fate.COPY;
         }
-        if (legacy && keepEmpty && !none && kept.isEmpty() && records > 0) {
-            kept.set(records - 1);
-        }
         int count = none ? 0 : kept.cardinality();
         if (count == 0 && !(records == 0 && !none && keepEmpty)) {
-            return keepEmpty && !legacy ? Fate.EMPTY : Fate.DROP;
+            return keepEmpty ? Fate.EMPTY : Fate.DROP;
         }
         return count == records && !setHorizon ? Fate.COPY : Fate.REWRITE;
     }
