@@ -8,10 +8,12 @@ import io.kagami.log.clean.CleaningFailed;
 import io.kagami.log.clean.Compactor;
 import io.kagami.log.clean.Pace;
 import java.time.InstantSource;
-import java.util.ArrayList;
 import java.util.Collection;
-import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -40,7 +42,7 @@ public final class CleanerLoop implements AutoCloseable {
     private final InstantSource clock;
     private final IoPace pace;
     private final CleanerState state;
-    private final List<Thread> threads = new ArrayList<>();
+    private final ExecutorService threads;
 
     public CleanerLoop(
             Supplier<Collection<Cleanable>> partitions,
@@ -55,15 +57,18 @@ public final class CleanerLoop implements AutoCloseable {
         this.clock = clock;
         this.pace = new IoPace(settings.bytesPerSecond(), System::nanoTime);
         this.state = new CleanerState(settings.backoffMs());
+        AtomicInteger numbers = new AtomicInteger();
+        this.threads = Executors.newFixedThreadPool(settings.threads(), task -> {
+            Thread made = new Thread(task, "cleaner-" + numbers.getAndIncrement());
+            made.setDaemon(true);
+            return made;
+        });
         meters.state(state::dirtiest, () -> state.failures().size());
     }
 
     public void start() {
         for (int i = 0; i < settings.threads(); i++) {
-            Thread thread = new Thread(this::run, "cleaner-" + i);
-            thread.setDaemon(true);
-            threads.add(thread);
-            thread.start();
+            threads.execute(this::run);
         }
     }
 
@@ -148,16 +153,14 @@ public final class CleanerLoop implements AutoCloseable {
         return state;
     }
 
-    /** Ends what is going on between two batches and waits for it. */
+    /** Ends what is going on between two batches and waits for it; without an interrupt, see {@link IoPace}. */
     @Override
     public void close() {
         pace.stop();
+        threads.shutdown();
         try {
-            for (Thread thread : threads) {
-                thread.join(CLOSE_MS);
-                if (thread.isAlive()) {
-                    LOG.warn("{} does not end", thread.getName());
-                }
+            if (!threads.awaitTermination(CLOSE_MS, TimeUnit.MILLISECONDS)) {
+                LOG.warn("compaction does not end");
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
