@@ -6,7 +6,6 @@ import io.kagami.log.clean.Compactor;
 import io.kagami.log.clean.Pace;
 import io.kagami.log.clean.Round;
 import io.kagami.log.clean.core.DirtyRange;
-import io.kagami.log.clean.core.ProducerEnd;
 import io.kagami.log.clean.core.SegmentFacts;
 import io.kagami.log.core.ProducerTable.Aborted;
 import io.kagami.log.segment.Segment;
@@ -14,8 +13,8 @@ import io.kagami.log.segment.SegmentList;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
@@ -118,7 +117,7 @@ final class LogCleaning {
         List<Aborted> aborted = new ArrayList<>();
         list.all().forEach(segment -> aborted.addAll(segment.aborted().entries()));
         List<SegmentFacts> facts = view.facts();
-        Map<Long, ProducerEnd> producers = log.producerEnds();
+        Set<Long> producers = log.activeProducers();
         return new Taken(
                 recovery.cuts(),
                 swap -> new Round(

@@ -5,14 +5,12 @@ import io.kagami.log.clean.CleaningFailed;
 import io.kagami.log.clean.Compactor;
 import io.kagami.log.clean.Pace;
 import io.kagami.log.clean.core.DirtyRange;
-import io.kagami.log.clean.core.ProducerEnd;
 import io.kagami.log.clean.core.RetentionPlan;
 import io.kagami.log.core.BatchHeader;
 import io.kagami.log.core.BatchWalker;
 import io.kagami.log.core.ControlRecord;
 import io.kagami.log.core.EpochHistory;
 import io.kagami.log.core.ProducerCheck;
-import io.kagami.log.core.ProducerEntry;
 import io.kagami.log.core.ProducerEntry.Batch;
 import io.kagami.log.core.ProducerFault;
 import io.kagami.log.core.ProducerFault.Reason;
@@ -25,10 +23,10 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.InstantSource;
-import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
@@ -377,13 +375,17 @@ final class SegmentedLog implements PartitionLog {
             throw new IllegalArgumentException(
                     "log " + name + " cannot start at " + newStart + ", above its end " + endOffset);
         }
-        if (newStart <= startOffset) {
-            return;
+        if (newStart > startOffset) {
+            startOffset = newStart;
+            recovery.startToWrite(newStart);
+            epochs = epochs.truncateFromStart(newStart);
+            dropBelowStart();
         }
-        startOffset = newStart;
-        recovery.startToWrite(newStart);
-        epochs = epochs.truncateFromStart(newStart);
-        List<Segment> dropped = chain.dropBelow(newStart);
+    }
+
+    /** Also segments that were appended to when the start passed them, and were kept for that. */
+    private void dropBelowStart() {
+        List<Segment> dropped = chain.dropBelow(startOffset);
         publish();
         try {
             snapshots.removeBelow(chain.list().get(0).baseOffset());
@@ -421,6 +423,7 @@ final class SegmentedLog implements PartitionLog {
                 .addKeyValue("startOffset", plan.startOffset())
                 .log("Retention deletes segments");
         advanceStart(plan.startOffset());
+        dropBelowStart();
         return plan;
     }
 
@@ -448,15 +451,11 @@ final class SegmentedLog implements PartitionLog {
         }
     }
 
-    /** Where each active producer stands. */
-    Map<Long, ProducerEnd> producerEnds() {
-        Map<Long, ProducerEnd> ends = new HashMap<>();
-        for (ProducerEntry each : producers.entries()) {
-            int count = each.batches().size();
-            long last = count == 0 ? -1 : each.batches().get(count - 1).lastOffset();
-            ends.put(each.producerId(), new ProducerEnd(last, each.epoch()));
-        }
-        return ends;
+    /** Ids of the producers that are remembered. */
+    Set<Long> activeProducers() {
+        Set<Long> ids = new HashSet<>();
+        producers.entries().forEach(entry -> ids.add(entry.producerId()));
+        return ids;
     }
 
     /** End of the last compaction, -1 when there was none. Any thread. */

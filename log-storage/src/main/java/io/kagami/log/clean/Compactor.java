@@ -1,7 +1,9 @@
 package io.kagami.log.clean;
 
+import io.kagami.log.clean.core.BelowBound;
 import io.kagami.log.clean.core.EmptyBatch;
 import io.kagami.log.clean.core.OffsetMap;
+import io.kagami.log.clean.core.ProducerEnd;
 import io.kagami.log.clean.core.SegmentFacts;
 import io.kagami.log.clean.core.SegmentGroups;
 import io.kagami.log.clean.core.SegmentGroups.Group;
@@ -12,6 +14,7 @@ import io.kagami.log.core.ControlRecord;
 import io.kagami.log.core.ProducerTable.Aborted;
 import io.kagami.log.index.OffsetIndex;
 import io.kagami.log.index.TimeIndex;
+import io.kagami.log.segment.BatchScan;
 import io.kagami.log.segment.FileNames;
 import io.kagami.log.segment.Segment;
 import java.io.IOException;
@@ -71,11 +74,17 @@ public final class Compactor {
         }
     }
 
+    private interface Look {
+        void onBatch(ByteBuffer buf, int at, int controlType);
+    }
+
     private final class Work {
         private final Round round;
         private final OffsetMap last;
         private final BatchReader reader;
         private final ByteBuffer writeBuffer;
+        private Map<Long, ProducerEnd> producers = Map.of();
+        private long to;
         private long roundEnd;
         private boolean full;
         private long keyless;
@@ -92,6 +101,7 @@ public final class Compactor {
         }
 
         Cleaned run() throws IOException, CleaningFailed, Pace.Stopped {
+            look();
             noteKeys();
             if (roundEnd <= round.dirty().firstDirtyOffset()) {
                 return Cleaned.nothing();
@@ -106,7 +116,7 @@ public final class Compactor {
             Survivors survivors = new Survivors(
                     last,
                     roundEnd,
-                    round.producers(),
+                    producers,
                     new TransactionSweep(round.aborted(), round.facts().get(0).baseOffset()),
                     round.nowMs(),
                     round.deleteRetentionMs());
@@ -127,10 +137,33 @@ public final class Compactor {
                     keyless);
         }
 
+        /** Finds out, by headers, how far what lies below the bound is settled by what lies below the bound. */
+        private void look() throws IOException {
+            to = round.dirty().uncleanableOffset();
+            if (round.producers().isEmpty()) {
+                return;
+            }
+            BelowBound below = new BelowBound();
+            look(below::onTransaction);
+            to = below.stableEnd(to);
+            look(below::onProducer);
+            producers = below.endsOf(round.producers());
+        }
+
+        private void look(Look each) throws IOException {
+            for (int i = 0; i < round.facts().size() && round.facts().get(i).baseOffset() < to; i++) {
+                BatchScan scan = new BatchScan(
+                        round.sealed().get(i).channel(), 0, round.facts().get(i).sizeInBytes());
+                while (scan.next() && scan.baseOffset() < to) {
+                    int controlType = scan.control().type(); // may move the window
+                    each.onBatch(scan.header(), scan.at(), controlType);
+                }
+            }
+        }
+
         /** Fills the map from the first dirty offset on; {@code roundEnd} is where it is no longer complete. */
         private void noteKeys() throws IOException, CleaningFailed, Pace.Stopped {
             long from = round.dirty().firstDirtyOffset();
-            long to = round.dirty().uncleanableOffset();
             TransactionSweep sweep = null;
             roundEnd = from;
             for (int i = 0; i < round.facts().size() && !full; i++) {

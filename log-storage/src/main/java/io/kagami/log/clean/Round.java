@@ -1,7 +1,6 @@
 package io.kagami.log.clean;
 
 import io.kagami.log.clean.core.DirtyRange;
-import io.kagami.log.clean.core.ProducerEnd;
 import io.kagami.log.clean.core.SegmentFacts;
 import io.kagami.log.core.ProducerTable.Aborted;
 import io.kagami.log.disk.Disk;
@@ -11,7 +10,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Collection;
 import java.util.List;
-import java.util.Map;
+import java.util.Set;
 
 /**
  * What one compaction works on: a picture of a log, taken by its writer.
@@ -19,7 +18,7 @@ import java.util.Map;
  * @param sealed all segments but the active one, in order
  * @param facts one for each of them
  * @param aborted all aborted transactions with a marker in the log
- * @param producers active ones, by id
+ * @param producers ids of active ones
  * @param segmentBytes a new segment is made of old ones with at most so many
  */
 public record Round(
@@ -29,7 +28,7 @@ public record Round(
         List<SegmentFacts> facts,
         DirtyRange dirty,
         Collection<Aborted> aborted,
-        Map<Long, ProducerEnd> producers,
+        Set<Long> producers,
         SegmentSettings settings,
         int segmentBytes,
         long deleteRetentionMs,
