@@ -99,6 +99,11 @@ final class LogLoader implements SegmentLoad.Sink {
             long end = loadAll(bases, before, segments);
             long start = Math.max(before.startOffset(), bases.isEmpty() ? 0 : bases.get(0));
             ProducerTable producers = snapshot == null || snapshot.offset() > end ? seen : snapshot.table();
+            if (snapshot != null && !bases.isEmpty() && snapshot.offset() < bases.get(0)) {
+                // it is of a log that was longer: what came between is unknown, and nobody may be refused for it
+                seen.atLeast(snapshot.table().maxProducerId());
+                producers = seen;
+            }
             producers.atLeast(seen.maxProducerId());
             if (segments.isEmpty() || end < start) {
                 restart(segments, start, end);

@@ -26,7 +26,7 @@ final class ProducerSnapshots {
     private static final Logger LOG = LoggerFactory.getLogger(ProducerSnapshots.class);
     private static final int BYTES_MAX = 1 << 30;
 
-    /** Between two forces a log rolls a few times at most; what is dropped costs a longer look back after a truncation. */
+    /** Between two forces a log rolls a few times at most; whoever rolls more often waits for the disk. */
     private static final int TAKEN_MAX = 8;
 
     private final Disk disk;
@@ -58,13 +58,26 @@ final class ProducerSnapshots {
     }
 
     /** Remembers what the log below the offset says, until it is written. Writer only. */
-    void take(long offset, ProducerTable table) {
+    void take(long offset, ProducerTable table) throws IOException {
         ByteBuffer bytes = ProducerSnapshot.write(table);
+        boolean full;
         synchronized (taken) {
             taken.put(offset, bytes);
-            if (taken.size() > TAKEN_MAX) {
-                taken.pollFirstEntry();
-            }
+            full = taken.size() > TAKEN_MAX;
+        }
+        if (full) {
+            write();
+        }
+    }
+
+    /** As {@link #take}, unless there is one for this offset already. */
+    void takeIfAbsent(long offset, ProducerTable table) throws IOException {
+        boolean known;
+        synchronized (filesLock) {
+            known = files.contains(offset);
+        }
+        if (!known) {
+            take(offset, table);
         }
     }
 

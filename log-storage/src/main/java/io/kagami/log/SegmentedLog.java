@@ -387,7 +387,12 @@ final class SegmentedLog implements PartitionLog {
     private void dropBelowStart() {
         List<Segment> dropped = chain.dropBelow(startOffset);
         publish();
+        if (dropped.isEmpty()) {
+            return;
+        }
         try {
+            // what the dropped batches said of their producers is nowhere else
+            snapshots.write();
             snapshots.removeBelow(chain.list().get(0).baseOffset());
             chain.delete(dropped, clock.millis(), options.retention().fileDeleteDelayMs());
         } catch (IOException e) {

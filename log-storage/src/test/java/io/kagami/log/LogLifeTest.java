@@ -260,7 +260,8 @@ class LogLifeTest {
             assertThat(appended.duplicate()).isFalse();
             assertThat(appended.baseOffset()).isEqualTo(before);
             model.add(bytes.flip());
-            told.add("appended " + before + ".." + model.end);
+            told.add("appended " + before + ".." + model.end + " of " + BatchHeader.producerId(bytes, 0)
+                    + " from sequence " + BatchHeader.baseSequence(bytes, 0));
         }
 
         private int nextSequence(ByteBuffer last) {
@@ -333,12 +334,27 @@ class LogLifeTest {
             told.add("mirrored " + base + ".." + model.end);
         }
 
+        /** No batch that reaches below the bound is cut any more. */
+        private void settled(long bound) {
+            for (ByteBuffer batch : model.batches) {
+                if (BatchHeader.baseOffset(batch, 0) < bound) {
+                    common = Math.max(common, BatchHeader.lastOffset(batch, 0) + 1);
+                }
+            }
+        }
+
         /** What was compacted is known to be common with the source, and never cut. */
         private void truncate() {
             long lowest = Math.max(common, log.view().startOffset());
             long to = lowest + (long) (random.nextDouble() * (model.end - lowest + 1));
             long before = model.end;
+            for (ByteBuffer batch : model.batches) {
+                if (BatchHeader.lastOffset(batch, 0) >= to) {
+                    forced = Math.min(forced, BatchHeader.baseOffset(batch, 0)); // whole batches go
+                }
+            }
             forced = Math.min(forced, to);
+            told.add("cutting at " + to);
             log.truncateTo(to);
             model.cutAt(to, log.view().endOffset());
             if (to < before && log.view().sizeInBytes() == 0) {
@@ -357,7 +373,7 @@ class LogLifeTest {
                 long bound = log.view().startOffset()
                         + (long) (random.nextDouble() * (model.end - log.view().startOffset() + 1));
                 told.add("retained below " + bound + ": " + log.retain(nowMs, bound));
-                common = Math.max(common, bound);
+                settled(bound);
                 assertThat(log.retain(nowMs, bound).segments()).isZero();
                 assertThat(log.view().startOffset()).isLessThanOrEqualTo(Math.max(start, bound));
             }
@@ -370,7 +386,7 @@ class LogLifeTest {
         private void compact() throws IOException {
             long bound = model.end - random.nextInt(3) * (long) random.nextInt(20);
             compacted = Math.max(compacted, Math.min(bound, model.lastStableOffset()));
-            common = Math.max(common, bound);
+            settled(bound);
             try {
                 Compactor compactor = new Compactor(new PlainRewriter(), Pace.UNLIMITED, LIMITS);
                 Cleaned done = log.compact(compactor, nowMs, () -> bound, Runnable::run);

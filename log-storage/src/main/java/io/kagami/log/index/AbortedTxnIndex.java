@@ -24,7 +24,8 @@ public final class AbortedTxnIndex implements Closeable {
 
     private final Disk disk;
     private final Path path;
-    private DiskFile file;
+    private volatile DiskFile file;
+    private volatile boolean unforced;
     private Aborted[] entries = NONE;
     private volatile List<Aborted> published = List.of();
 
@@ -71,6 +72,7 @@ public final class AbortedTxnIndex implements Closeable {
         ByteBuffer bytes = ByteBuffer.allocate(ENTRY_BYTES);
         put(bytes, entry);
         file.write(bytes.flip(), (long) count * ENTRY_BYTES);
+        unforced = true;
         if (count == entries.length) {
             entries = Arrays.copyOf(entries, Math.max(8, count * 2));
         }
@@ -95,10 +97,24 @@ public final class AbortedTxnIndex implements Closeable {
             file = disk.open(path);
         }
         file.truncate(0);
+        unforced = true;
         if (!wanted.isEmpty()) {
             ByteBuffer bytes = ByteBuffer.allocate(Math.toIntExact(bytesWanted));
             wanted.forEach(entry -> put(bytes, entry));
             file.write(bytes.flip(), 0);
+        }
+    }
+
+    /** A clean start believes the file, so it must be on disk with the batches it tells of. Any thread. */
+    public void force() throws IOException {
+        if (unforced) {
+            unforced = false;
+            try {
+                file.force();
+            } catch (IOException e) {
+                unforced = true;
+                throw new IOException("cannot force " + path + ": " + e.getMessage(), e);
+            }
         }
     }
 

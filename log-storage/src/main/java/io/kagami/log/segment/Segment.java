@@ -340,6 +340,7 @@ public final class Segment {
         } catch (IOException e) {
             throw new IOException("cannot force " + log.path() + ": " + e.getMessage(), e);
         }
+        aborted.force();
     }
 
     /**
