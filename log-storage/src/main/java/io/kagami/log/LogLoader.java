@@ -94,16 +94,16 @@ final class LogLoader implements SegmentLoad.Sink {
     /** Reads the headers of the whole log, and the bytes of what is doubtful. */
     private State walk(List<Long> bases, Before before, ProducerSnapshots snapshots) throws IOException {
         snapshot = snapshots.load(firstDoubtful(bases, before));
+        if (snapshot != null && !bases.isEmpty() && snapshot.offset() < bases.get(0)) {
+            // it is of a log that was longer: what came between is unknown, and nobody may be refused for it
+            seen.atLeast(snapshot.table().maxProducerId());
+            snapshot = null;
+        }
         List<Segment> segments = new ArrayList<>();
         try {
-            long end = loadAll(bases, before, segments);
+            long end = loadAll(bases, before, segments, snapshots);
             long start = Math.max(before.startOffset(), bases.isEmpty() ? 0 : bases.get(0));
             ProducerTable producers = snapshot == null || snapshot.offset() > end ? seen : snapshot.table();
-            if (snapshot != null && !bases.isEmpty() && snapshot.offset() < bases.get(0)) {
-                // it is of a log that was longer: what came between is unknown, and nobody may be refused for it
-                seen.atLeast(snapshot.table().maxProducerId());
-                producers = seen;
-            }
             producers.atLeast(seen.maxProducerId());
             if (segments.isEmpty() || end < start) {
                 restart(segments, start, end);
@@ -220,11 +220,15 @@ final class LogLoader implements SegmentLoad.Sink {
         return bases;
     }
 
-    private long loadAll(List<Long> bases, Before before, List<Segment> segments) throws IOException {
+    private long loadAll(List<Long> bases, Before before, List<Segment> segments, ProducerSnapshots snapshots)
+            throws IOException {
         SegmentLoad load = new SegmentLoad(disk, directory, settings, this, nowMs);
         long end = bases.isEmpty() ? 0 : bases.get(0);
         long forcedTo = before.clean() && before.recoveryPoint() == 0 ? Long.MAX_VALUE : before.recoveryPoint();
         for (int i = 0; i < bases.size(); i++) {
+            if (i > 0) {
+                noteProducers(bases.get(i), snapshots);
+            }
             boolean last = i == bases.size() - 1;
             boolean suspect = !before.clean() && (last || bases.get(i + 1) > before.recoveryPoint());
             Loaded loaded = load.load(bases.get(i), end, new Mode(suspect, suspect || last, suspect || last, forcedTo));
@@ -248,6 +252,15 @@ final class LogLoader implements SegmentLoad.Sink {
             refuseIfForced(end, before);
         }
         return end;
+    }
+
+    /** The snapshot of a roll may not have been written; it is all that is left once the segments before it are deleted. */
+    private void noteProducers(long base, ProducerSnapshots snapshots) throws IOException {
+        ProducerTable table = snapshot == null ? seen : snapshot.table();
+        boolean complete = snapshot == null || snapshot.offset() <= base;
+        if (complete && !table.entries().isEmpty()) {
+            snapshots.takeIfAbsent(base, table);
+        }
     }
 
     /** See the roll of {@link SegmentedLog}: segments are written without gaps, but for jumps that no index can hold. */
