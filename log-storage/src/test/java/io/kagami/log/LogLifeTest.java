@@ -41,14 +41,14 @@ class LogLifeTest {
     private static final LogName NAME = new LogName("orders", 0);
     private static final Compactor.Limits LIMITS = new Compactor.Limits(1 << 14, 0.9, 4096, 1 << 20);
 
-    @Property(tries = 150, shrinking = ShrinkingMode.OFF)
+    @Property(tries = 40, shrinking = ShrinkingMode.OFF)
     void aLogThatIsKilledAtAnyTimeReadsLikeTheNaiveOne(@ForAll long drawn) throws IOException {
         live(drawn, Boolean.getBoolean("life.power"));
     }
 
     private static void live(long drawn, boolean power) throws IOException {
         Long fixed = Long.getLong("seed");
-        int seeds = fixed != null ? 1 : Math.max(1, Integer.getInteger("life.seeds", 0) / 150);
+        int seeds = fixed != null ? 1 : Math.max(1, Integer.getInteger("life.seeds", 0) / 40);
         for (int i = 0; i < seeds; i++) {
             long seed = fixed != null ? fixed : drawn + i * 0x9E3779B97F4A7C15L;
             Path parent = Files.createTempDirectory("life");
