@@ -417,6 +417,7 @@ final class SegmentedLog implements PartitionLog {
         if (plan.all()) {
             try {
                 chain.roll(endOffset, nowMs);
+                snapshots.take(endOffset, producers);
             } catch (IOException e) {
                 throw goOffline("roll", e);
             }
