@@ -343,8 +343,9 @@ class LogLifeTest {
             long lowest = Math.max(common, log.view().startOffset());
             long to = lowest + (long) (random.nextDouble() * (model.end - lowest + 1));
             long before = model.end;
+            long kept = 0;
             if (to < before) {
-                long kept = 0; // the log ends behind a whole batch, also when the offset is missing
+                // the log ends behind a whole batch, also when the offset is missing
                 for (ByteBuffer batch : model.batches) {
                     long end = BatchHeader.lastOffset(batch, 0) + 1;
                     kept = end <= to ? end : kept;
@@ -354,8 +355,10 @@ class LogLifeTest {
             told.add("cutting at " + to);
             log.truncateTo(to);
             model.cutAt(to, log.view().endOffset());
-            if (to < before && log.view().sizeInBytes() == 0) {
-                model.batches.clear(); // an empty log knows nothing of transactions that began below its start
+            if (to < before
+                    && log.view().sizeInBytes() == 0
+                    && kept < log.view().startOffset()) {
+                model.batches.clear(); // emptied, and with it what was known of transactions below its start
             }
             assertThat(model.end).isLessThanOrEqualTo(Math.max(to, lowest));
             forced = Math.min(forced, model.end);
