@@ -273,15 +273,20 @@ final class SegmentedLog implements PartitionLog {
         active.publish(position);
     }
 
+    /** Between appends; the snapshot is all that tells of the producers once the segments before it are deleted. */
+    private void roll(long nowMs) {
+        try {
+            chain.roll(endOffset, nowMs);
+            snapshots.take(endOffset, producers);
+        } catch (IOException e) {
+            throw goOffline(Fence.ROLL, e);
+        }
+    }
+
     @Override
     public void rollIfDue(long nowMs) {
         if (fence.fault() == null && isDue(nowMs, nowMs)) {
-            try {
-                chain.roll(endOffset, nowMs);
-                snapshots.take(endOffset, producers);
-            } catch (IOException e) {
-                throw goOffline(Fence.ROLL, e);
-            }
+            roll(nowMs);
             publish();
         }
     }
@@ -415,12 +420,7 @@ final class SegmentedLog implements PartitionLog {
             return plan;
         }
         if (plan.all()) {
-            try {
-                chain.roll(endOffset, nowMs);
-                snapshots.take(endOffset, producers);
-            } catch (IOException e) {
-                throw goOffline("roll", e);
-            }
+            roll(nowMs);
         }
         LOG.atInfo()
                 .addKeyValue("log", name)
