@@ -51,6 +51,7 @@ public final class FileLogDirectory implements LogDirectory {
     private final Map<LogName, Object> monitors = new ConcurrentHashMap<>();
     private final Map<LogName, String> refused = new ConcurrentHashMap<>();
     private final List<SegmentedLog> replaced = new ArrayList<>();
+    private final LogMaker maker;
     private final Retries retries = new Retries();
     private final RemovedSegments removed = new RemovedSegments();
     private final FlushLoop flusher = new FlushLoop();
@@ -68,6 +69,7 @@ public final class FileLogDirectory implements LogDirectory {
         this.clean = disk.delete(root.resolve(CLEAN));
         disk.forceDirectory(root);
         this.offsets = new OffsetFiles(disk, root);
+        this.maker = new LogMaker(disk, this, logs);
         for (Path child : disk.list(root)) {
             String file = child.getFileName().toString();
             if (file.endsWith(DirectoryNames.DELETED)) {
@@ -233,12 +235,12 @@ public final class FileLogDirectory implements LogDirectory {
         return new SegmentSettings(options.indexIntervalBytes(), options.indexBytesMax());
     }
 
-    private Path directoryOf(LogName name) {
+    Path directoryOf(LogName name) {
         return root.resolve(name.toString());
     }
 
     /** Whoever makes, opens anew or removes a log holds this, so that a long recovery keeps nobody else from working. */
-    private Object monitor(LogName name) {
+    Object monitor(LogName name) {
         return monitors.computeIfAbsent(name, any -> new Object());
     }
 
@@ -269,49 +271,20 @@ public final class FileLogDirectory implements LogDirectory {
     @Override
     public PartitionLog create(LogName name, UUID topicId, LogOptions wanted) {
         requireOpen();
-        synchronized (monitor(name)) {
-            if (logs.containsKey(name)) {
-                throw new IllegalStateException("log " + name + " exists already in " + root);
-            }
-            Path directory = directoryOf(name);
-            try {
-                if (disk.exists(directory)) {
-                    // left by a create that did not get far: it was not found when the directory was opened
-                    remove(directory);
-                }
-                PartitionLog log = make(name, directory, topicId, wanted);
-                logs.put(name, log);
-                return log;
-            } catch (IOException e) {
-                removeAfter(directory, e);
-                throw new StorageFault("cannot create log " + name + " in " + root + ": " + e.getMessage(), e);
-            }
-        }
+        return maker.create(new NewLog(name, topicId, wanted));
     }
 
-    /** The identity comes last: what has none is no log, so a create that fails half way leaves none. */
-    private PartitionLog make(LogName name, Path directory, UUID topicId, LogOptions wanted) throws IOException {
-        disk.createDirectory(directory);
-        LogLoader.Before empty = new LogLoader.Before(true, 0, 0);
-        SegmentedLog log =
-                log(name, directory, topicId, wanted, loader(directory, wanted).load(empty), 0, -1);
-        try {
-            DirectoryNames.writeTopicId(disk, directory, topicId);
-            disk.forceDirectory(directory);
-            disk.forceDirectory(root);
-            return log;
-        } catch (IOException e) {
-            log.release("it could not be created");
-            throw e;
-        }
+    @Override
+    public void createAll(Collection<NewLog> wanted) {
+        requireOpen();
+        maker.createAll(wanted);
     }
 
-    private void removeAfter(Path directory, IOException cause) {
-        try {
-            remove(directory);
-        } catch (IOException e) {
-            cause.addSuppressed(e);
-        }
+    /** One without any record, its files made but not durable. */
+    SegmentedLog empty(NewLog wanted) throws IOException {
+        Path directory = directoryOf(wanted.name());
+        LogLoader.State state = loader(directory, wanted.options()).load(new LogLoader.Before(true, 0, 0));
+        return log(wanted.name(), directory, wanted.topicId(), wanted.options(), state, 0, -1);
     }
 
     @Override
@@ -362,7 +335,7 @@ public final class FileLogDirectory implements LogDirectory {
     }
 
     /** Removes a partition directory and what is in it; there are no directories below it. */
-    private void remove(Path directory) throws IOException {
+    void remove(Path directory) throws IOException {
         for (Path file : disk.list(directory)) {
             disk.delete(file);
         }

@@ -219,6 +219,27 @@ public final class LogDirectories implements LogDirectory {
         throw failed;
     }
 
+    /** Spread over the directories as one after another would be. */
+    @Override
+    public void createAll(Collection<NewLog> wanted) {
+        List<FileLogDirectory> online = open();
+        if (online.isEmpty()) {
+            return;
+        }
+        Map<FileLogDirectory, List<NewLog>> shares = new HashMap<>();
+        for (NewLog log : wanted) {
+            shares.computeIfAbsent(emptiest(online), any -> new ArrayList<>()).add(log);
+        }
+        RecoveryLoop.forEach(shares.size(), shares.keySet(), directory -> {
+            List<NewLog> share = shares.get(directory);
+            try {
+                directory.createAll(share);
+            } finally {
+                directory.reserve(-share.size());
+            }
+        });
+    }
+
     /** Counts the log that is about to be created, so that those created at the same time spread as well. */
     private synchronized FileLogDirectory emptiest(List<FileLogDirectory> candidates) {
         FileLogDirectory found = Collections.min(

@@ -19,6 +19,15 @@ public interface LogDirectory extends AutoCloseable {
     /** Creates an empty log; durable (directory and partition.metadata forced) on return. */
     PartitionLog create(LogName name, UUID topicId, LogOptions options);
 
+    /** A log that there is to be. */
+    record NewLog(LogName name, UUID topicId, LogOptions options) {}
+
+    /**
+     * As {@link #create} for many, which share what it costs to make names durable. One that cannot be created is not there afterwards;
+     * creating it alone tells why. Nobody else may create the same logs meanwhile.
+     */
+    void createAll(Collection<NewLog> wanted);
+
     /** Renames to {@code *-delete} and unlinks; open slices stay readable. Absent is fine. */
     void delete(LogName name);
 

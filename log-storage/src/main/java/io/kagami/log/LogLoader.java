@@ -299,11 +299,14 @@ final class LogLoader implements SegmentLoad.Sink {
                     .addKeyValue("endOffset", end)
                     .log("The log ends below its start; it is emptied and begins at its start");
         }
+        boolean removed = !segments.isEmpty();
         for (int i = segments.size() - 1; i >= 0; i--) {
             segments.get(i).deleteFiles();
             segments.remove(i).release();
         }
-        disk.forceDirectory(directory);
+        if (removed) { // a new log has nothing that could come back
+            disk.forceDirectory(directory);
+        }
         segments.add(Segment.create(disk, directory, start, settings, nowMs));
         epochs = EpochHistory.EMPTY;
     }

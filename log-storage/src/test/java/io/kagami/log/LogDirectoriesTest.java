@@ -6,13 +6,17 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.kagami.log.FaultyDisk.Op;
+import io.kagami.log.LogDirectory.NewLog;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.UUID;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -99,6 +103,69 @@ class LogDirectoriesTest {
         logs.delete(name(3));
         logs.create(name(9), ID, LogOptions.DEFAULT);
         assertThat(logsIn(b)).containsExactly("t-9");
+    }
+
+    private void createTogether(int logsWanted) {
+        logs.createAll(IntStream.range(0, logsWanted)
+                .mapToObj(i -> new NewLog(name(i), ID, LogOptions.DEFAULT))
+                .toList());
+    }
+
+    @Test
+    void logsThatAreCreatedTogetherSpreadAndAreFoundAgain() throws IOException {
+        open();
+        createTogether(100);
+        assertThat(logsIn(a)).hasSize(50);
+        assertThat(logsIn(b)).hasSize(50);
+        for (int i = 0; i < 100; i++) {
+            log(i).appendMirrored(two(0));
+        }
+        logs.close();
+        open();
+        for (int i = 0; i < 100; i++) {
+            assertThat(log(i).view().endOffset()).isEqualTo(2);
+            assertThat(log(i).topicId()).isEqualTo(ID);
+        }
+    }
+
+    @Test
+    void namesOfLogsThatAreCreatedTogetherAreForcedOnceAndLast() {
+        open();
+        List<String> forced = Collections.synchronizedList(new ArrayList<>());
+        disk.broken = (op, path) -> {
+            if (op == Op.FORCE_DIRECTORY || op == Op.FORCE) {
+                forced.add(a.equals(path) || b.equals(path) ? "root" : "log");
+            }
+            return false;
+        };
+        createTogether(20);
+        // the file of the identity and the directory it is in
+        assertThat(forced).hasSize(42).filteredOn("root"::equals).hasSize(2);
+    }
+
+    @Test
+    void aDirectoryThatTakesNoNamesKeepsNothingOfLogsThatAreCreatedTogether() throws IOException {
+        open();
+        disk.broken = (op, path) -> op == Op.FORCE_DIRECTORY && path.equals(a);
+        createTogether(10);
+        assertThat(logsIn(a)).isEmpty();
+        assertThat(logsIn(b)).hasSize(5);
+        assertThat(logs.logs()).hasSize(5).noneMatch(PartitionLog::offline);
+        assertThat(logs.get(name(0))).isEmpty();
+        logs.create(name(0), ID, LogOptions.DEFAULT).appendMirrored(two(0));
+        assertThat(logsIn(b)).hasSize(6);
+        disk.broken = (op, path) -> false;
+    }
+
+    @Test
+    void oneLogThatCannotBeCreatedKeepsNoOtherFromIt() throws IOException {
+        open();
+        disk.broken = (op, path) -> op == Op.RENAME && path.toString().contains("t-3");
+        createTogether(10);
+        assertThat(logs.get(name(3))).isEmpty();
+        assertThat(logs.logs()).hasSize(9);
+        disk.broken = (op, path) -> false;
+        assertThat(logs.create(name(3), ID, LogOptions.DEFAULT).offline()).isFalse();
     }
 
     @Test
