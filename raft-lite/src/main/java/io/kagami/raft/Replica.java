@@ -90,6 +90,8 @@ final class Replica {
             ready.messages().forEach(transport::send);
             core.persisted(ready);
             ready.committed().forEach(this::apply);
+            machine.applied();
+            answer();
         }
     }
 
@@ -132,10 +134,12 @@ final class Replica {
         appliedIndex = entry.index();
         entriesSinceSnapshot++;
         bytesSinceSnapshot += entry.sizeInBytes();
-        Waiting first = waiting.peek();
-        if (first != null && first.index() == entry.index()) {
-            waiting.remove();
-            first.outcome().complete(entry.index());
+    }
+
+    private void answer() {
+        while (!waiting.isEmpty() && waiting.peek().index() <= appliedIndex) {
+            Waiting first = waiting.remove();
+            first.outcome().complete(first.index());
         }
     }
 }

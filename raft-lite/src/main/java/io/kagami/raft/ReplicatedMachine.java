@@ -4,6 +4,9 @@ package io.kagami.raft;
 public interface ReplicatedMachine {
     void apply(long index, byte[] entry);
 
+    /** After the last of the entries that were applied together, before anybody is told that they are. */
+    default void applied() {}
+
     /** The whole state as bytes, at the index last applied. */
     byte[] snapshot();
 

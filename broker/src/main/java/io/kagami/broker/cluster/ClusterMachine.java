@@ -1,6 +1,10 @@
 package io.kagami.broker.cluster;
 
 import io.kagami.broker.core.cluster.ClusterImage;
+import io.kagami.broker.core.cluster.ClusterRecord;
+import io.kagami.broker.core.cluster.ClusterRecord.LeaderEpochRaised;
+import io.kagami.broker.core.cluster.ClusterRecord.MirrorStatePut;
+import io.kagami.broker.core.cluster.ClusterRecord.TopicCreated;
 import io.kagami.broker.core.cluster.ClusterRecordCodec;
 import io.kagami.broker.core.cluster.ClusterSnapshot;
 import io.kagami.broker.core.cluster.ClusterState;
@@ -17,13 +21,21 @@ import java.util.function.BiConsumer;
 final class ClusterMachine implements ReplicatedMachine {
     static final int PROPOSAL_BYTES = 16;
 
+    /** Bounds what a replay of the whole log holds on to. */
+    private static final int TOGETHER_MAX = 256;
+
     /** Hears the outcome of every applied proposal, after the listeners. */
     interface Outcomes {
         void applied(long session, long number, ClusterState before, ClusterState.Applied applied);
     }
 
+    private record Untold(long session, long number, ClusterState before, ClusterState.Applied applied) {}
+
     private final Outcomes outcomes;
     private final List<BiConsumer<ClusterImage, ClusterImage>> listeners = new ArrayList<>();
+    /** Applied, and neither the listeners nor those who wait know. */
+    private final List<Untold> untold = new ArrayList<>();
+
     private volatile ClusterState state = ClusterState.EMPTY;
 
     ClusterMachine(Outcomes outcomes) {
@@ -46,17 +58,48 @@ final class ClusterMachine implements ReplicatedMachine {
         long session = bytes.getLong();
         long number = bytes.getLong();
         ClusterState before = state;
+        ClusterRecord record;
         ClusterState.Applied applied;
         try {
-            applied = before.apply(index, ClusterRecordCodec.decode(bytes));
+            record = ClusterRecordCodec.decode(bytes);
+            applied = before.apply(index, record);
         } catch (IllegalStateException e) {
             throw new IllegalStateException("entry " + index + " of the metadata log: " + e.getMessage(), e);
         }
-        state = applied.state();
-        if (applied.refusal().isEmpty()) {
-            listeners.forEach(listener -> listener.accept(before, applied.state()));
+        boolean many = comesInNumbers(record);
+        if (!many) {
+            applied();
         }
-        outcomes.applied(session, number, before, applied);
+        state = applied.state();
+        untold.add(new Untold(session, number, before, applied));
+        if (!many || untold.size() >= TOGETHER_MAX) {
+            applied();
+        }
+    }
+
+    /**
+     * Topics are created, and partitions of mirrors change their states, by the hundred: those that became durable together are told
+     * together, so that hundreds of logs are made at once. Every other change is told by itself.
+     */
+    private static boolean comesInNumbers(ClusterRecord record) {
+        return record instanceof TopicCreated
+                || record instanceof MirrorStatePut
+                || record instanceof LeaderEpochRaised;
+    }
+
+    @Override
+    public void applied() {
+        if (untold.isEmpty()) {
+            return;
+        }
+        List<Untold> told = List.copyOf(untold);
+        untold.clear();
+        ClusterState before = told.get(0).before();
+        ClusterState after = state;
+        if (told.stream().anyMatch(each -> each.applied().refusal().isEmpty())) {
+            listeners.forEach(listener -> listener.accept(before, after));
+        }
+        told.forEach(each -> outcomes.applied(each.session(), each.number(), each.before(), each.applied()));
     }
 
     @Override

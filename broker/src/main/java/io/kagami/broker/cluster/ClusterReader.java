@@ -40,6 +40,7 @@ public final class ClusterReader {
                     machine.apply(entry.index(), entry.data());
                 }
             }
+            machine.applied();
         }
         return machine.state();
     }

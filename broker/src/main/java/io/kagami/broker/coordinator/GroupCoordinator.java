@@ -64,6 +64,9 @@ public final class GroupCoordinator implements AutoCloseable {
     }
 
     private void onImage(ClusterImage before, ClusterImage after) {
+        if (before.topics() == after.topics()) {
+            return;
+        }
         for (TopicImage was : before.topics().values()) {
             if (after.topic(was.id()).isEmpty() && !after.topics().containsKey(was.name())) {
                 hosts.values().forEach(host -> host.topicDeleted(was.name()));

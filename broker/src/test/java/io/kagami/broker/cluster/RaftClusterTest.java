@@ -22,6 +22,9 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.protocol.Errors;
 import org.junit.jupiter.api.AfterEach;
@@ -112,6 +115,42 @@ class RaftClusterTest {
         assertThat(sizes).containsExactly(1);
         createTopic("second", Uuid.ZERO_UUID, null);
         assertThat(sizes).containsExactly(1, 2);
+    }
+
+    @Test
+    void topicsThatAreCreatedAtTheSameTimeAreToldTogether() throws Exception {
+        int topics = 300;
+        CountDownLatch go = new CountDownLatch(1);
+        AtomicInteger told = new AtomicInteger();
+        AtomicInteger seen = new AtomicInteger();
+        cluster.listen((before, after) -> {
+            awaitQuietly(after.topics().isEmpty() ? null : go);
+            told.incrementAndGet();
+            assertThat(before.topics()).hasSize(seen.get());
+            seen.set(after.topics().size());
+        });
+        List<CompletionStage<ClusterImage>> created = new ArrayList<>();
+        for (int i = 0; i < topics; i++) {
+            created.add(cluster.createTopic("t" + i, Uuid.ZERO_UUID, List.of(0), Map.of(), null, Uuid.ZERO_UUID));
+        }
+        go.countDown();
+        for (int i = 0; i < topics; i++) {
+            assertThat(get(created.get(i)).topics()).containsKey("t" + i);
+            assertThat(seen.get()).isGreaterThan(i); // whoever hears of it is told after the listeners
+        }
+        assertThat(cluster.image().topics()).hasSize(topics);
+        // the empty image, the first topic or few of them, then all that came while those were told
+        assertThat(told.get()).isLessThan(topics / 10);
+    }
+
+    private static void awaitQuietly(CountDownLatch latch) {
+        try {
+            if (latch != null) {
+                latch.await(10, TimeUnit.SECONDS);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     @Test
