@@ -138,6 +138,7 @@ public final class Broker implements AutoCloseable {
         begun("connections", server::closeConnections);
         PartitionLoops loops = begun("partition loops", new PartitionLoops(config.partitionLoops(), fatal));
         partitions = new PartitionTable(logs, loops, this::logOptions, config.topicDefaults());
+        begun("partitions", partitions::close);
         cluster.listen(partitions::follow);
         meters.partitions(partitions, loops);
         meters.directories(logs);

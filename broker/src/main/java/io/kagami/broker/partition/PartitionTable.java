@@ -4,6 +4,7 @@ import io.kagami.broker.core.cluster.ClusterImage;
 import io.kagami.broker.core.cluster.TopicImage;
 import io.kagami.broker.partition.Partition.Mode;
 import io.kagami.log.LogDirectory;
+import io.kagami.log.LogDirectory.NewLog;
 import io.kagami.log.LogName;
 import io.kagami.log.LogOptions;
 import io.kagami.log.PartitionLog;
@@ -48,6 +49,7 @@ public final class PartitionTable implements Partitions {
     private volatile Tables tables = new Tables(Map.of(), Map.of());
     private volatile ClusterImage image;
     private boolean first = true;
+    private boolean closed;
 
     /**
      * @param logOptions from the overrides of a topic
@@ -89,7 +91,10 @@ public final class PartitionTable implements Partitions {
     }
 
     /** The listener of the cluster; blocks its thread while logs are created. */
-    public void follow(ClusterImage before, ClusterImage after) {
+    public synchronized void follow(ClusterImage before, ClusterImage after) {
+        if (closed) {
+            return;
+        }
         image = after;
         boolean starting = first;
         if (first) {
@@ -105,10 +110,13 @@ public final class PartitionTable implements Partitions {
                 remove(old, byName, gone);
             }
         }
-        publish(byName);
-        gone.forEach(each -> work.add(onLoop(each, () -> delete(each))));
-        await(work);
-        work.clear();
+        if (!gone.isEmpty()) {
+            publish(byName);
+            gone.forEach(each -> work.add(onLoop(each, () -> delete(each))));
+            await(work);
+            work.clear();
+        }
+        createTogether(before, after, starting);
         Map<LogName, LocalPartition> made = new java.util.concurrent.ConcurrentHashMap<>();
         for (TopicImage topic : after.topics().values()) {
             TopicImage old = before.topics().get(topic.name());
@@ -122,6 +130,30 @@ public final class PartitionTable implements Partitions {
         if (!made.isEmpty()) {
             byName.putAll(made);
             publish(byName);
+        }
+    }
+
+    /** Logs of new topics share what creating costs, and no partition loop waits for the disk. What fails here is tried again alone. */
+    private void createTogether(ClusterImage before, ClusterImage after, boolean starting) {
+        if (before.topics() == after.topics()
+                || (starting && directory.incomplete().isPresent())) {
+            return;
+        }
+        List<NewLog> wanted = new ArrayList<>();
+        for (TopicImage topic : after.topics().values()) {
+            if (topic.equals(before.topics().get(topic.name()))) {
+                continue;
+            }
+            LogOptions options = logOptions.apply(topic.configs());
+            for (int i = 0; i < topic.partitions(); i++) {
+                LogName name = new LogName(topic.name(), i);
+                if (!tables.byName.containsKey(name) && directory.get(name).isEmpty()) {
+                    wanted.add(new NewLog(name, toJava(topic.id()), options));
+                }
+            }
+        }
+        if (!wanted.isEmpty()) {
+            directory.createAll(wanted);
         }
     }
 
@@ -148,6 +180,14 @@ public final class PartitionTable implements Partitions {
         } catch (StorageFault e) {
             LOG.error("the log of the deleted partition {} cannot be removed: {}", partition, e.getMessage(), e);
         }
+    }
+
+    /**
+     * Follows no further change, and waits for the one that is being followed; the partitions stay. To be called before the loops end: what
+     * the metadata takes up later is followed at the next start.
+     */
+    public synchronized void close() {
+        closed = true;
     }
 
     /** Creates what is missing and tells what exists. {@code old} is null when the topic (this incarnation of it) is new here. */

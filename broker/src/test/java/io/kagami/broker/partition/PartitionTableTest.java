@@ -9,6 +9,7 @@ import io.kagami.broker.partition.Partition.Mode;
 import io.kagami.log.Appended;
 import io.kagami.log.FileLogDirectory;
 import io.kagami.log.LogDirectory;
+import io.kagami.log.LogName;
 import io.kagami.log.LogOptions;
 import io.kagami.log.core.BatchHeader;
 import io.kagami.mirror.MirrorSpec;
@@ -147,6 +148,33 @@ class PartitionTableTest {
         assertThat(BatchHeader.leaderEpoch(batch, 0)).isEqualTo(4);
         assertThat(partition(1).highWatermark()).isEqualTo(1);
         assertThat(partition(0).highWatermark()).isZero();
+    }
+
+    @Test
+    void aChangeThatComesDuringTheStopIsNoFailure() {
+        apply(image.with(topic(ID, null, null, 3)));
+        table.close();
+        loops.close();
+        apply(image.with(
+                new TopicImage("late", Uuid.randomUuid(), 1, List.of(0), Map.of(), null, null, Uuid.ZERO_UUID)));
+        assertThat(table.get("late", 0)).isEmpty();
+        assertThat(logs.get(new LogName("late", 0))).isEmpty();
+        assertThat(table.all()).hasSize(1);
+    }
+
+    @Test
+    void manyNewTopicsOfOneChangeAreThereWhenFollowReturns() throws Exception {
+        Image many = image;
+        for (int i = 0; i < 40; i++) {
+            many = many.with(new TopicImage(
+                    "many-" + i, Uuid.randomUuid(), 2, List.of(0, 0), Map.of(), null, null, Uuid.ZERO_UUID));
+        }
+        apply(many);
+        assertThat(table.all()).hasSize(80);
+        for (Partition each : table.all()) {
+            assertThat(get(each.append(batch(0, -1))).baseOffset()).isZero();
+            assertThat(logs.get(new LogName(each.topic(), each.partition()))).isPresent();
+        }
     }
 
     @Test
