@@ -27,7 +27,10 @@ import org.apache.kafka.common.protocol.Errors;
 
 /** Resolves what a start means and makes the topics: created like the source's, or an existing one taken over again. Loop only. */
 final class TopicStarter {
-    private static final int TOPICS_AT_ONCE = 16;
+    /** As many as share the costs of a change of metadata and of new directories well. */
+    private static final int TOPICS_AT_ONCE = 128;
+    /** Of many topics, the first few begin to be copied while the others are made. */
+    private static final int TOPICS_FIRST = 16;
 
     private final MirrorContext mirror;
     private final SourceCluster source;
@@ -175,7 +178,8 @@ final class TopicStarter {
         }
 
         void more() {
-            while (running < TOPICS_AT_ONCE && !left.isEmpty()) {
+            int most = results.size() < TOPICS_FIRST ? TOPICS_FIRST : TOPICS_AT_ONCE;
+            while (running < most && !left.isEmpty()) {
                 running++;
                 String name = left.poll();
                 mirror.turns()
