@@ -110,6 +110,10 @@ public record BrokerConfig(
     private static final Map<ConfigKey, String> TOPIC_KEYS = Map.ofEntries(
             Map.entry(ConfigKey.MESSAGE_BYTES, "max.message.bytes"),
             Map.entry(ConfigKey.SEGMENT_BYTES, "segment.bytes"),
+            Map.entry(ConfigKey.COMPRESSION_TYPE, "compression.type"),
+            Map.entry(ConfigKey.COMPRESSION_GZIP_LEVEL, "compression.gzip.level"),
+            Map.entry(ConfigKey.COMPRESSION_LZ4_LEVEL, "compression.lz4.level"),
+            Map.entry(ConfigKey.COMPRESSION_ZSTD_LEVEL, "compression.zstd.level"),
             Map.entry(ConfigKey.ROLL_MS, "segment.ms"),
             Map.entry(ConfigKey.ROLL_JITTER, "segment.jitter.ms"),
             Map.entry(ConfigKey.INDEX_INTERVAL, "index.interval.bytes"),

@@ -33,7 +33,16 @@ enum ConfigKey {
     MESSAGE_BYTES(
             "message.max.bytes", "1048588", 0, 1 << 30, "largest batch of a producer; default of max.message.bytes"),
     FETCH_BYTES("fetch.max.bytes", "57671680", 1024, 1 << 30, "most bytes of one fetch answer"),
-    SEGMENT_BYTES("log.segment.bytes", "1073741824", 14, Integer.MAX_VALUE, "default of segment.bytes"),
+    SEGMENT_BYTES("log.segment.bytes", "1073741824", 1 << 20, Integer.MAX_VALUE, "default of segment.bytes"),
+    COMPRESSION_TYPE(
+            "compression.type",
+            "producer",
+            "uncompressed; zstd; lz4; snappy; gzip; producer",
+            "default of compression.type of topics; producer = as it comes"),
+    COMPRESSION_GZIP_LEVEL(
+            "compression.gzip.level", "-1", "-1; 1; 2; 3; 4; 5; 6; 7; 8; 9", "default of the same key of topics"),
+    COMPRESSION_LZ4_LEVEL("compression.lz4.level", "9", 1, 17, "default of the same key of topics"),
+    COMPRESSION_ZSTD_LEVEL("compression.zstd.level", "3", -131_072, 22, "default of the same key of topics"),
     ROLL_MS("log.roll.ms", "604800000", 1, Long.MAX_VALUE, "default of segment.ms"),
     INDEX_INTERVAL("log.index.interval.bytes", "4096", 0, Integer.MAX_VALUE, "default of index.interval.bytes"),
     INDEX_BYTES("log.index.size.max.bytes", "10485760", 12, Integer.MAX_VALUE, "default of segment.index.bytes"),

@@ -3,6 +3,7 @@ package io.kagami.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.kagami.broker.api.TopicConfigs;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -32,8 +33,41 @@ class BrokerConfigTest {
         assertThat(config.clusterId()).isNull();
         assertThat(config.metadataDir()).isEqualTo(Path.of("/data/cluster_metadata"));
         assertThat(config.topicDefaults()).isEmpty();
-        assertThat(parse("log.segment.bytes=1000").topicDefaults()).isEqualTo(Map.of("segment.bytes", "1000"));
+        assertThat(parse("log.segment.bytes=1048576").topicDefaults()).isEqualTo(Map.of("segment.bytes", "1048576"));
         assertThat(config.warnings()).isEmpty();
+    }
+
+    @Test
+    void compressionOfTheBrokerIsTheDefaultOfTopics() {
+        assertThat(parse(
+                                "compression.type=zstd",
+                                "compression.gzip.level=6",
+                                "compression.lz4.level=1",
+                                "compression.zstd.level=-7")
+                        .topicDefaults())
+                .containsExactlyInAnyOrderEntriesOf(Map.of(
+                        "compression.type", "zstd",
+                        "compression.gzip.level", "6",
+                        "compression.lz4.level", "1",
+                        "compression.zstd.level", "-7"));
+    }
+
+    /** What the file may say is what a topic may have: a broker that accepts its file starts. */
+    @ParameterizedTest(name = "{0}={1} is accepted: {2}")
+    @CsvSource({
+        "log.segment.bytes, 1048576, segment.bytes",
+        "log.index.size.max.bytes, 12, segment.index.bytes",
+        "compression.gzip.level, -1, compression.gzip.level",
+        "compression.gzip.level, 9, compression.gzip.level",
+        "compression.lz4.level, 17, compression.lz4.level",
+        "compression.zstd.level, -131072, compression.zstd.level",
+        "compression.type, uncompressed, compression.type"
+    })
+    void theSmallestAndLargestValuesAreGoodForTopicsToo(String key, String value, String topicKey) {
+        Map<String, String> defaults = parse(key + "=" + value).topicDefaults();
+        assertThat(defaults).containsEntry(topicKey, value);
+        assertThat(TopicConfigs.problem(Map.of(topicKey, value))).isEmpty();
+        TopicConfigs.logOptions(Map.of(), defaults);
     }
 
     @ParameterizedTest(name = "{0} is refused: {1}")
@@ -45,7 +79,11 @@ class BrokerConfigTest {
                 "node.id=-1 | node.id must be between 0 and",
                 "node.id=one | node.id must be a whole number",
                 "auto.create.topics.enable=yes | auto.create.topics.enable must be one of true; false",
-                "log.segment.bytes=13 | log.segment.bytes must be between 14",
+                "log.segment.bytes=1048575 | log.segment.bytes must be between 1048576",
+                "compression.type=brotli | compression.type must be one of uncompressed; zstd",
+                "compression.gzip.level=0 | compression.gzip.level must be one of -1; 1",
+                "compression.lz4.level=18 | compression.lz4.level must be between 1 and 17",
+                "compression.zstd.level=23 | compression.zstd.level must be between -131072 and 22",
                 "log.message.timestamp.type=Now | must be one of CreateTime; LogAppendTime",
                 "listeners=9092 | is not NAME://host:port",
                 "listeners=PLAINTEXT://127.0.0.1:99999 | is not NAME://host:port",
