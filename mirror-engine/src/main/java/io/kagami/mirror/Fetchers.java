@@ -52,7 +52,11 @@ final class Fetchers {
         }
         Leader leader = source.leader(part.id.topic(), part.id.partition());
         if (leader.node() < 0) {
-            waitForLeader(part);
+            if (part.leaderErrors == 0 && !source.knows(part.id.topic())) {
+                lookForLeader(part);
+            } else {
+                waitForLeader(part);
+            }
             return;
         }
         homeless.remove(part);
@@ -103,6 +107,13 @@ final class Fetchers {
         } else {
             waitForLeader(part);
         }
+    }
+
+    /** Nobody was asked yet, as at a start: there is nothing to wait for, and all that are in this case are asked for together. */
+    private void lookForLeader(MirrorPart part) {
+        part.leaderErrors++;
+        homeless.add(part);
+        mirror.turns().post(this::refreshSoon);
     }
 
     private void waitForLeader(MirrorPart part) {
