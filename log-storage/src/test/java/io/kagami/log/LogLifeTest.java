@@ -412,7 +412,9 @@ class LogLifeTest {
             LogView view = log.view();
             assertThat(view.endOffset()).isEqualTo(model.end);
             long open = Math.max(view.startOffset(), model.lastStableOffset());
-            assertThat(view.lastStableOffset()).as("last stable offset").isEqualTo(open);
+            assertThat(view.lastStableOffset())
+                    .as("last stable offset, after %s", told)
+                    .isEqualTo(open);
             Map<Long, Row> all = model.all();
             List<Row> read = CompactedView.uncommitted(view);
             for (Row row : read) {
