@@ -14,6 +14,7 @@ import io.kagami.log.clean.Pace;
 import io.kagami.log.clean.PlainRewriter;
 import io.kagami.log.clean.core.RetentionPlan;
 import io.kagami.log.core.BatchHeader;
+import io.kagami.log.core.ControlRecord;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -282,6 +283,29 @@ class CompactionTest {
         assertThat(after.size()).isLessThan(before.size());
         assertThat(compact(LIMITS, () -> 7, Runnable::run).kind()).isEqualTo(Kind.NOTHING);
         assertThat(compact(LIMITS, () -> 0, Runnable::run).kind()).isEqualTo(Kind.NOTHING);
+    }
+
+    @Test
+    void aTransactionWhoseMarkerMayStillBeCutIsOpenAlsoWhenTheProducersWereReset() throws IOException {
+        fresh();
+        put("a", "old");
+        log.append(
+                Keyed.batch()
+                        .at(nowMs)
+                        .producer(5, 0, 0)
+                        .transactional()
+                        .put("a", "new")
+                        .build(),
+                0);
+        roll();
+        long bound = log.view().endOffset();
+        log.append(Keyed.marker(0, 0, nowMs, 5, 0, ControlRecord.COMMIT), 0);
+        log.append(Keyed.marker(0, 0, nowMs, -1, -1, ControlRecord.MIRROR_PID_RESET), 0);
+        roll();
+        compact(LIMITS, () -> bound, Runnable::run);
+        log.truncateTo(bound);
+        assertThat(log.view().lastStableOffset()).isEqualTo(1);
+        assertThat(CompactedView.committed(log.view())).extracting(Row::value).containsExactly("old");
     }
 
     @Test

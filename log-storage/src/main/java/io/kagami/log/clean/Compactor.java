@@ -140,14 +140,13 @@ public final class Compactor {
         /** Finds out, by headers, how far what lies below the bound is settled by what lies below the bound. */
         private void look() throws IOException {
             to = round.dirty().uncleanableOffset();
-            if (round.producers().isEmpty()) {
-                return;
-            }
             BelowBound below = new BelowBound();
-            look(below::onTransaction);
+            look(below::onTransaction); // also when no producer is known: the reset that made the log forget them may be cut
             to = below.stableEnd(to);
-            look(below::onProducer);
-            producers = below.endsOf(round.producers());
+            if (!round.producers().isEmpty()) {
+                look(below::onProducer);
+                producers = below.endsOf(round.producers());
+            }
         }
 
         private void look(Look each) throws IOException {
