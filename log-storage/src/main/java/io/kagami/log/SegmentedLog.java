@@ -399,7 +399,8 @@ final class SegmentedLog implements PartitionLog {
             // what the dropped batches said of their producers is nowhere else
             snapshots.write();
             chain.delete(dropped, clock.millis(), options.retention().fileDeleteDelayMs());
-            // after their segments: one that a power cut brings back needs what came before it, an open transaction above all
+            // after their segments: one that a power cut brings back needs what came before it, an open transaction
+            // above all
             snapshots.removeBelow(chain.list().get(0).baseOffset());
         } catch (IOException e) {
             throw goOffline(Fence.DELETE, e);

@@ -141,7 +141,8 @@ public final class Compactor {
         private void look() throws IOException {
             to = round.dirty().uncleanableOffset();
             BelowBound below = new BelowBound();
-            look(below::onTransaction); // also when no producer is known: the reset that made the log forget them may be cut
+            look(below::onTransaction); // also when no producer is known: the reset that made the log forget them
+            // may be cut
             to = below.stableEnd(to);
             if (!round.producers().isEmpty()) {
                 look(below::onProducer);

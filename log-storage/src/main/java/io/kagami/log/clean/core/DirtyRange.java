@@ -31,8 +31,13 @@ public record DirtyRange(
             List<SegmentFacts> segments, long startOffset, long cleanedTo, long bound, Lags lags, long nowMs) {
         SegmentFacts active = segments.get(segments.size() - 1);
         List<SegmentFacts> sealed = segments.subList(0, segments.size() - 1);
-        long firstDirty = cleanedTo < startOffset || cleanedTo > active.endOffset() ? startOffset : cleanedTo;
-        long uncleanable = Math.min(bound, active.baseOffset());
+        // not from the log start on: a tombstone below it must not go before what it deletes, or that is back if a
+        // crash
+        // takes the start back to what was last written down
+        long first = segments.get(0).baseOffset();
+        long firstDirty = cleanedTo < first || cleanedTo > active.endOffset() ? first : cleanedTo;
+        // nothing is settled when the bound is no higher than the start: a transaction may be open from below it
+        long uncleanable = bound <= startOffset ? firstDirty : Math.min(bound, active.baseOffset());
         for (SegmentFacts segment : sealed) {
             boolean young = lags.minLagMs() > 0 && segment.largestTimestampMs() > nowMs - lags.minLagMs();
             if (young && segment.endOffset() > firstDirty) {

@@ -83,32 +83,37 @@ class CleaningPlansTest {
                 .isZero();
     }
 
-    private static DirtyRange dirty(long start, long cleanedTo, long bound, long minLag, long maxLag) {
-        return DirtyRange.of(segments(5), start, cleanedTo, bound, new DirtyRange.Lags(minLag, maxLag), NOW);
+    private static DirtyRange dirty(long cleanedTo, long bound, long minLag, long maxLag) {
+        return DirtyRange.of(segments(5), 0, cleanedTo, bound, new DirtyRange.Lags(minLag, maxLag), NOW);
     }
 
     @Test
     void theActiveSegmentAndWhatIsAboveTheBoundStay() {
-        assertThat(dirty(0, -1, 500, 0, Long.MAX_VALUE)).isEqualTo(new DirtyRange(0, 400, 0, 40, false));
-        assertThat(dirty(0, 200, 500, 0, Long.MAX_VALUE)).isEqualTo(new DirtyRange(200, 400, 20, 20, false));
-        assertThat(dirty(0, 200, 350, 0, Long.MAX_VALUE)).isEqualTo(new DirtyRange(200, 350, 20, 10, false));
-        assertThat(dirty(0, 200, 100, 0, Long.MAX_VALUE).isDue(0)).isFalse();
+        assertThat(dirty(-1, 500, 0, Long.MAX_VALUE)).isEqualTo(new DirtyRange(0, 400, 0, 40, false));
+        assertThat(dirty(200, 500, 0, Long.MAX_VALUE)).isEqualTo(new DirtyRange(200, 400, 20, 20, false));
+        assertThat(dirty(200, 350, 0, Long.MAX_VALUE)).isEqualTo(new DirtyRange(200, 350, 20, 10, false));
+        assertThat(dirty(200, 100, 0, Long.MAX_VALUE).isDue(0)).isFalse();
     }
 
     @Test
     void kafka3330_aCheckpointOutsideOfTheLogIsNotBelieved() {
-        assertThat(dirty(150, 100, 500, 0, Long.MAX_VALUE).firstDirtyOffset()).isEqualTo(150);
-        assertThat(dirty(0, 501, 500, 0, Long.MAX_VALUE).firstDirtyOffset()).isZero();
+        List<SegmentFacts> from200 = segments(5).subList(2, 5);
+        DirtyRange.Lags none = new DirtyRange.Lags(0, Long.MAX_VALUE);
+        assertThat(DirtyRange.of(from200, 250, 100, 500, none, NOW).firstDirtyOffset())
+                .as("not the log start inside the segment: a tombstone below it must not go before what it deletes")
+                .isEqualTo(200);
+        assertThat(DirtyRange.of(from200, 250, 100, 250, none, NOW).isDue(0)).isFalse();
+        assertThat(dirty(501, 500, 0, Long.MAX_VALUE).firstDirtyOffset()).isZero();
     }
 
     @Test
     void youngSegmentsWaitAndOldOnesDoNot() {
-        assertThat(dirty(0, -1, 500, 2_500, Long.MAX_VALUE).uncleanableOffset()).isEqualTo(200);
-        assertThat(dirty(0, 300, 500, 2_500, Long.MAX_VALUE).isDue(0)).isFalse();
-        assertThat(dirty(0, 300, 500, 0, 500)).isEqualTo(new DirtyRange(300, 400, 30, 10, true));
-        assertThat(dirty(0, 300, 500, 0, 500).isDue(0.9)).isTrue();
-        assertThat(dirty(0, 300, 500, 0, 5_000).isDue(0.9)).isFalse();
-        assertThat(dirty(0, 300, 500, 0, 5_000).isDue(0.2)).isTrue();
+        assertThat(dirty(-1, 500, 2_500, Long.MAX_VALUE).uncleanableOffset()).isEqualTo(200);
+        assertThat(dirty(300, 500, 2_500, Long.MAX_VALUE).isDue(0)).isFalse();
+        assertThat(dirty(300, 500, 0, 500)).isEqualTo(new DirtyRange(300, 400, 30, 10, true));
+        assertThat(dirty(300, 500, 0, 500).isDue(0.9)).isTrue();
+        assertThat(dirty(300, 500, 0, 5_000).isDue(0.9)).isFalse();
+        assertThat(dirty(300, 500, 0, 5_000).isDue(0.2)).isTrue();
     }
 
     @Test
