@@ -132,6 +132,7 @@ class CrashTest {
                 segmented.release("the power was cut");
             }
         }
+        directory.abandon(new StorageFault("the power was cut", null)); // deleted segments are still open
     }
 
     private static void step(LogDirectory directory, PartitionLog log, Random random, History history) {
