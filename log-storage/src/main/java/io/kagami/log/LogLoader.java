@@ -170,20 +170,25 @@ final class LogLoader implements SegmentLoad.Sink {
         }
     }
 
-    /** Whether the first batch of each epoch is of that epoch. */
+    /** Whether each epoch begins with a batch of that epoch and behind one that is not. */
     private static boolean agree(EpochHistory known, SegmentList segments, long start) throws IOException {
         ByteBuffer window = ByteBuffer.allocateDirect(BatchScan.WINDOW_BYTES);
+        boolean right = true;
         for (EpochHistory.Entry entry : known.entries()) {
             long offset = Math.max(start, entry.startOffset());
-            Segment segment = segments.get(segments.floor(offset));
-            BatchScan first = segment.find(offset, segment.size(), window);
-            if (first != null
-                    && first.baseOffset() >= start
-                    && known.epochAt(first.baseOffset()) != BatchHeader.leaderEpoch(first.header(), first.at())) {
-                return false;
-            }
+            right &= agreeAt(offset, known, segments, start, window)
+                    && (offset == start || agreeAt(offset - 1, known, segments, start, window));
         }
-        return true;
+        return right;
+    }
+
+    private static boolean agreeAt(long offset, EpochHistory known, SegmentList segments, long start, ByteBuffer window)
+            throws IOException {
+        Segment segment = segments.get(segments.floor(offset));
+        BatchScan found = segment.find(offset, segment.size(), window);
+        return found == null
+                || found.baseOffset() < start
+                || known.epochAt(found.baseOffset()) == BatchHeader.leaderEpoch(found.header(), found.at());
     }
 
     /** The newest snapshot and the batches behind it; null when there is none of ours, or the batches cannot be read. */
