@@ -26,8 +26,10 @@ final class ProducerSnapshots {
     private static final Logger LOG = LoggerFactory.getLogger(ProducerSnapshots.class);
     private static final int BYTES_MAX = 1 << 30;
 
-    /** Between two forces a log rolls a few times at most; whoever rolls more often waits for the disk. */
-    private static final int TAKEN_MAX = 8;
+    /** Bytes that may wait for a force, beyond the least number; whoever rolls on and on with that many producers waits for the disk. */
+    private static final long TAKEN_BYTES_MAX = 4 << 20;
+
+    private static final int TAKEN_MIN = 8;
 
     private final Disk disk;
     private final Path directory;
@@ -36,6 +38,8 @@ final class ProducerSnapshots {
     private final TreeSet<Long> files = new TreeSet<>();
     /** Guarded by itself; never waits for the disk. */
     private final TreeMap<Long, ByteBuffer> taken = new TreeMap<>();
+    /** Guarded by {@link #taken}. */
+    private long takenBytes;
 
     /** @param complete see {@link ProducerSnapshot.Read} */
     record Loaded(long offset, ProducerTable table, boolean complete) {}
@@ -62,8 +66,9 @@ final class ProducerSnapshots {
         ByteBuffer bytes = ProducerSnapshot.write(table);
         boolean full;
         synchronized (taken) {
-            taken.put(offset, bytes);
-            full = taken.size() > TAKEN_MAX;
+            ByteBuffer earlier = taken.put(offset, bytes);
+            takenBytes += bytes.remaining() - (earlier == null ? 0 : earlier.remaining());
+            full = takenBytes > TAKEN_BYTES_MAX && taken.size() > TAKEN_MIN;
         }
         if (full) {
             write();
@@ -89,7 +94,9 @@ final class ProducerSnapshots {
                 Checkpoint.write(disk, FileNames.of(directory, next.getKey(), FileNames.SNAPSHOT), next.getValue());
                 files.add(next.getKey());
                 synchronized (taken) {
-                    taken.remove(next.getKey(), next.getValue());
+                    if (taken.remove(next.getKey(), next.getValue())) {
+                        takenBytes -= next.getValue().remaining();
+                    }
                 }
                 next = first();
             }
@@ -106,7 +113,9 @@ final class ProducerSnapshots {
     void removeAbove(long offset) throws IOException {
         synchronized (filesLock) {
             synchronized (taken) {
-                taken.tailMap(offset, false).clear();
+                Map<Long, ByteBuffer> above = taken.tailMap(offset, false);
+                above.values().forEach(bytes -> takenBytes -= bytes.remaining());
+                above.clear();
             }
             List<Long> gone = List.copyOf(files.tailSet(offset, false));
             remove(gone);
