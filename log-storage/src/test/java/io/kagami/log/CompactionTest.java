@@ -480,7 +480,7 @@ class CompactionTest {
     /** A process may have 65,530 mappings on Linux, and ends when it needs one more. */
     @Test
     @EnabledOnOs(OS.LINUX)
-    void noIndexStaysMappedOnceItsSegmentIsGone() throws IOException {
+    void kafka4614_noIndexStaysMappedOnceItsSegmentIsGone() throws IOException {
         fresh();
         fill();
         assertThat(mapped()).isPositive();

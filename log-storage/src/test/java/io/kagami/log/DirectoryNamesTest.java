@@ -13,7 +13,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class DirectoryNamesTest {
     @Property(tries = 500)
-    void everyLegalNameComesBack(
+    void kafka5232_everyLegalNameComesBack(
             @ForAll
                     @StringLength(min = 1, max = 249)
                     @CharRange(from = 'a', to = 'f')

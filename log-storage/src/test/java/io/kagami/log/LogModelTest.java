@@ -20,7 +20,7 @@ class LogModelTest {
     private static final LogName NAME = new LogName("orders", 3);
 
     @Property(tries = 60, shrinking = ShrinkingMode.OFF)
-    void anySequenceOfChangesReadsLikeAListOfBatches(@ForAll long seed) throws IOException {
+    void kafka588_anySequenceOfChangesReadsLikeAListOfBatches(@ForAll long seed) throws IOException {
         Random random = new Random(seed);
         LogOptions options = new LogOptions(
                 random.nextInt(300, 6000),

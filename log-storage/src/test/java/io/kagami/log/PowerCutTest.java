@@ -163,7 +163,7 @@ class PowerCutTest {
     }
 
     @Test
-    void whatIsAppendedAndForcedAfterACutInMissingOffsetsIsThere() throws IOException {
+    void rp5991_whatIsAppendedAndForcedAfterACutInMissingOffsetsIsThere() throws IOException {
         SimDisk disk = simulated();
         PartitionLog log = open(disk);
         log.appendMirrored(two(0, 1));

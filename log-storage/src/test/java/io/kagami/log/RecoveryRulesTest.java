@@ -156,6 +156,17 @@ class RecoveryRulesTest {
         assertThat(endAtStart()).isEqualTo(end);
     }
 
+    /** Where the segments would meet, so that it is the bytes alone that tell. */
+    @ParameterizedTest
+    @CsvSource({"4, 0, 8", "4, 8, -1", "12, 14, 14"})
+    void kafka673_bytesBehindADoubtfulSegmentEndTheLogThere(long damaged, long recoveryPoint, long end)
+            throws IOException {
+        sevenBatches();
+        Files.write(file(damaged, ".log"), new byte[30], StandardOpenOption.APPEND);
+        uncleanWith(recoveryPoint);
+        assertThat(endAtStart()).isEqualTo(end);
+    }
+
     @Test
     void kafka673_onlyAJumpThatNoIndexCanHoldIsNoGap() throws IOException {
         long far = 1L << 32;

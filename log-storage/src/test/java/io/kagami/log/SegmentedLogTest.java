@@ -68,7 +68,7 @@ class SegmentedLogTest {
     }
 
     @Test
-    void rollsWhenARelativeOffsetWouldNotFit() throws IOException {
+    void kafka4451_rollsWhenARelativeOffsetWouldNotFit() throws IOException {
         PartitionLog log = fresh();
         long far = (1L << 31) + 5;
         log.appendMirrored(join(batch(0, 0, 1), batch(far - 6, 0, 1), batch(far, 0, 1), batch(3 * far, 0, 2)));
@@ -113,7 +113,7 @@ class SegmentedLogTest {
     }
 
     @Test
-    void rollsWhenAnIndexIsFullAndATruncationGivesRoomAgain() throws IOException {
+    void kafka6492_rollsWhenAnIndexIsFullAndATruncationGivesRoomAgain() throws IOException {
         options = new LogOptions(1 << 20, Long.MAX_VALUE, 0, 48);
         PartitionLog log = fresh();
         for (int i = 0; i < 40; i++) {
@@ -210,7 +210,7 @@ class SegmentedLogTest {
     }
 
     @Test
-    void batchesThatDoNotContinueTheLogAreRefusedWhole() {
+    void kafka3047_batchesThatDoNotContinueTheLogAreRefusedWhole() {
         PartitionLog log = fresh();
         log.appendMirrored(batch(10, 0, 5));
         ByteBuffer torn = batch(15, 0, 1);
@@ -228,7 +228,7 @@ class SegmentedLogTest {
     }
 
     @Test
-    void theStartMayLieInsideABatch() throws IOException {
+    void kafka6975_theStartMayLieInsideABatch() throws IOException {
         PartitionLog log = fresh();
         log.appendMirrored(join(batch(0, 1, 10), batch(10, 3, 10)));
         log.advanceStart(14);

@@ -30,7 +30,7 @@ class EpochHistoryTest {
     /** Kafka's answers; -1 stands for none. */
     @ParameterizedTest
     @CsvSource({"-1,-1,-1", "0,0,10", "1,1,10", "2,2,20", "3,2,20", "4,4,30", "6,4,30", "7,7,99", "8,-1,-1"})
-    void endOfEpochIsAnsweredAsAKafkaLeaderDoes(int asked, int epoch, long end) {
+    void kafka6857_endOfEpochIsAnsweredAsAKafkaLeaderDoes(int asked, int epoch, long end) {
         Optional<End> wanted = epoch < 0 ? Optional.empty() : Optional.of(new End(epoch, end));
         assertThat(HISTORY.endOf(asked, 99)).isEqualTo(wanted);
         assertThat(EpochHistory.EMPTY.endOf(asked, 99)).isEmpty();
@@ -59,7 +59,7 @@ class EpochHistoryTest {
     }
 
     @Test
-    void batchesWithoutEpochTellNothing() {
+    void kafka6857_kafka6859_batchesWithoutEpochTellNothing() {
         assertThat(HISTORY.assign(-1, 50)).isSameAs(HISTORY);
     }
 
@@ -72,7 +72,7 @@ class EpochHistoryTest {
     }
 
     @Property(tries = 200)
-    void entriesIncreaseWhateverComes(@ForAll long seed) {
+    void kafka7415_entriesIncreaseWhateverComes(@ForAll long seed) {
         Random random = new Random(seed);
         EpochHistory history = EpochHistory.EMPTY;
         for (int i = 0; i < 50; i++) {

@@ -123,7 +123,7 @@ class ProducerCheckTest {
 
     @ParameterizedTest(name = "{0}: {1}")
     @MethodSource("rules")
-    void aBatchMayFollowOrNot(
+    void kafka5283_aBatchMayFollowOrNot(
             String rule, Reason refused, TestBatches.Builder sent, Consumer<ProducerCheckTest> history) {
         history.accept(this);
         if (refused == null) {
