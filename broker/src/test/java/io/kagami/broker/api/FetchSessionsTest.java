@@ -131,6 +131,26 @@ class FetchSessionsTest {
     }
 
     @Test
+    void kafka9338_aSessionRemembersTheEpochsOfEachPartition() {
+        FetchTopic first = topic("a", 0, 1);
+        first.partitions().get(0).setCurrentLeaderEpoch(5).setLastFetchedEpoch(3);
+        first.partitions().get(1).setCurrentLeaderEpoch(9).setLastFetchedEpoch(8);
+        int id = open(first);
+        assertThat(epochs(sessions.open(request(id, 1), BY_NAME, connection))).containsExactly("5,3", "9,8");
+        FetchTopic changed = topic("a", 1);
+        changed.partitions().get(0).setCurrentLeaderEpoch(10).setLastFetchedEpoch(9);
+        assertThat(epochs(sessions.open(request(id, 2, changed), BY_NAME, connection)))
+                .containsExactlyInAnyOrder("5,3", "10,9");
+        assertThat(epochs(sessions.open(request(id, 3), BY_NAME, connection))).containsExactlyInAnyOrder("5,3", "10,9");
+    }
+
+    private static List<String> epochs(Turn turn) {
+        return turn.partitions().stream()
+                .map(each -> each.currentLeaderEpoch() + "," + each.lastFetchedEpoch())
+                .toList();
+    }
+
+    @Test
     void forgettingEverythingEndsTheSession() {
         int id = open(topic("a", 0));
         FetchRequestData request = request(id, 1);

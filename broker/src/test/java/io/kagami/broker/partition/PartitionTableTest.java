@@ -45,7 +45,7 @@ import org.junit.jupiter.api.io.TempDir;
 class PartitionTableTest {
     private static final Uuid ID = new Uuid(1, 2);
 
-    private record Image(
+    record Image(
             long index,
             Map<String, TopicImage> topics,
             Map<String, MirrorSpec> mirrors,
@@ -207,6 +207,47 @@ class PartitionTableTest {
     }
 
     @Test
+    void kafka18723_everyBatchOfAnAppendIsHeldAgainstTheLeaderEpoch() throws Exception {
+        apply(image.with(topic(ID, "m", Desired.MIRRORING, 10)));
+        for (int newer = 0; newer < 3; newer++) {
+            ByteBuffer[] three = new ByteBuffer[3];
+            for (int i = 0; i < 3; i++) {
+                three[i] = batch(i, i == newer ? 11 : 7);
+            }
+            AppendOutcome outcome = get(partition(0).appendMirrored(0, join(three)));
+            assertThat(outcome.result()).isEqualTo(Result.EPOCH_TOO_LOW);
+            assertThat(outcome.position().endOffset()).isZero();
+        }
+        get(partition(0).leaderEpoch(11));
+        assertThat(get(partition(0).appendMirrored(0, join(batch(0, 7), batch(1, 11))))
+                        .result())
+                .isEqualTo(Result.APPENDED);
+    }
+
+    private static ByteBuffer join(ByteBuffer... batches) {
+        ByteBuffer all = ByteBuffer.allocate(1 << 12);
+        for (ByteBuffer each : batches) {
+            all.put(each);
+        }
+        return all.flip();
+    }
+
+    @Test
+    void kafka14704_whatWasFetchedBeforeATruncationIsNotAppendedBehindIt() throws Exception {
+        apply(image.with(topic(ID, "m", Desired.MIRRORING, 10)));
+        for (int i = 0; i < 4; i++) {
+            get(partition(0).appendMirrored(i, batch(i, 1)));
+        }
+        // queued before the truncation has run: the order of the loop decides, not that of the answers
+        CompletionStage<?> truncation = partition(0).truncateTo(2);
+        AppendOutcome late = get(partition(0).appendMirrored(4, batch(4, 1)));
+        get(truncation);
+        assertThat(late.result()).isEqualTo(Result.STALE);
+        assertThat(partition(0).highWatermark()).isEqualTo(2);
+        assertThat(partition(0).view().endOffset()).isEqualTo(2);
+    }
+
+    @Test
     void batchesThatDoNotContinueTheLogAreRefusedAndHarmNothing() throws Exception {
         apply(image.with(topic(ID, "m", Desired.MIRRORING, 10)));
         get(partition(0).appendMirrored(0, batch(100, 7)));
@@ -257,7 +298,7 @@ class PartitionTableTest {
     }
 
     @Test
-    void aTopicCreatedAnewHasAnEmptyLog() throws Exception {
+    void kafka1819_kafka13132_kafka12403_aTopicCreatedAnewHasAnEmptyLog() throws Exception {
         apply(image.with(topic(ID, null, null, 0)));
         get(partition(0).append(batch(0, -1)));
         Uuid other = new Uuid(3, 4);
