@@ -303,6 +303,7 @@ final class SegmentedLog implements PartitionLog {
             publish();
             return;
         }
+        long bytesBefore = chain.sizeInBytes();
         try {
             // the cut may fall into a batch or into missing offsets; it does not go below the segment
             recovery.lowerTo(chain.baseOffsetAt(newEnd), newEnd);
@@ -327,6 +328,7 @@ final class SegmentedLog implements PartitionLog {
                 .addKeyValue("log", name)
                 .addKeyValue("asked", newEnd)
                 .addKeyValue("endOffset", endOffset)
+                .addKeyValue("bytesRemoved", bytesBefore - chain.sizeInBytes())
                 .log("Log truncated");
         publishCut();
     }

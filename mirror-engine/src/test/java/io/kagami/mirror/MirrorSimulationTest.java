@@ -372,7 +372,7 @@ class MirrorSimulationTest {
     }
 
     @Test
-    void anUncleanElectionAtTheSourceFailsThePartitionAndCutsNothing() {
+    void kafka7897_kafka7959_anUncleanElectionAtTheSourceFailsThePartitionAndCutsNothing() {
         World world = new World(10);
         world.source.create("t0", 1);
         world.startMirror();
@@ -395,5 +395,36 @@ class MirrorSimulationTest {
             assertThat(state.errorMessage()).contains("diverge").contains("[" + cut + ", " + end + ")");
         });
         world.broker.logs.values().forEach(here -> assertThat(here.end).isEqualTo(end));
+    }
+
+    @Test
+    void kafka8722_kafka4384_kafka765_aDamagedBatchIsNotAppendedAndFailsItsPartitionAlone() {
+        World world = new World(11);
+        world.source.create("t0", 2);
+        world.startMirror();
+        List<Log> logs = world.source.topics.get("t0").partitions;
+        for (Log log : logs) {
+            for (int i = 0; i < 10; i++) {
+                world.source.produce(log);
+            }
+        }
+        world.run(5000);
+        long before = logs.get(0).end;
+        logs.forEach(world.source::produce);
+        long damaged = logs.get(0).history.lastKey();
+        byte[] bytes = logs.get(0).history.get(damaged).bytes();
+        bytes[bytes.length - 1] ^= 1;
+        for (int i = 0; i < 10; i++) {
+            logs.forEach(world.source::produce);
+        }
+        world.run(60_000);
+        world.broker.states.forEach((id, state) -> assertThat(state.phase() == Phase.MIRRORING)
+                .as("%s is %s", id, state)
+                .isEqualTo(id.partition() == 1));
+        world.broker.logs.forEach((id, here) -> assertThat(here.end)
+                .as("%s", id)
+                .isBetween(
+                        id.partition() == 1 ? logs.get(1).end : before,
+                        id.partition() == 1 ? logs.get(1).end : damaged));
     }
 }

@@ -107,7 +107,7 @@ class ProduceCheckTest {
 
     @ParameterizedTest(name = "{0}: {1}")
     @MethodSource("faults")
-    void aDamagedBatchHasItsOwnCode(String name, Errors error, Consumer<ByteBuffer> damage) {
+    void kafka8722_aDamagedBatchHasItsOwnCode(String name, Errors error, Consumer<ByteBuffer> damage) {
         ByteBuffer batch = batch(Codec.NONE, 3);
         damage.accept(batch);
         Verdict verdict = check(batch, TopicRules.DEFAULT, V9);

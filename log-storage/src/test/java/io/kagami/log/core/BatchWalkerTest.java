@@ -69,7 +69,7 @@ class BatchWalkerTest {
     }
 
     @Test
-    void everyFlippedBitInTheChecksummedPartIsAFault() {
+    void kafka8722_everyFlippedBitInTheChecksummedPartIsAFault() {
         ByteBuffer good = join(batch(0, 1, 1), batch(1, 1, 2));
         int second = BatchHeader.sizeInBytes(good, 0);
         for (int at = second + 16; at < good.limit(); at++) {
