@@ -21,7 +21,7 @@ enum ConfigKey {
             "2",
             1,
             1024,
-            "logs of one data directory that are opened or closed at the same time"),
+            "logs of one data directory that are opened at the same time; a stop closes at least 8 at once"),
     NUM_PARTITIONS("num.partitions", "1", 1, 100_000, "partitions of a topic created without a count"),
     REPLICATION_FACTOR("default.replication.factor", "1", 1, 32_767, "replication factor of such a topic"),
     AUTO_CREATE(

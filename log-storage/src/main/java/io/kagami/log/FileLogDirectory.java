@@ -532,7 +532,7 @@ public final class FileLogDirectory implements LogDirectory {
         }
         flusher.close();
         AtomicBoolean allClean = new AtomicBoolean(true);
-        RecoveryLoop.forEach(threads, logs(), log -> {
+        RecoveryLoop.forEach(Math.max(threads, RecoveryLoop.DISK_THREADS), logs(), log -> {
             if (!(log instanceof SegmentedLog segmented && segmented.close())) {
                 allClean.set(false);
             }

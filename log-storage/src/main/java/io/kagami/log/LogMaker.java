@@ -19,9 +19,6 @@ import org.slf4j.LoggerFactory;
 final class LogMaker {
     private static final Logger LOG = LoggerFactory.getLogger(LogMaker.class);
 
-    /** Forces of different files that are under way together share the commits of the file system's journal. */
-    private static final int THREADS = 8;
-
     private final Disk disk;
     private final FileLogDirectory directory;
     private final Map<LogName, PartitionLog> logs;
@@ -52,7 +49,8 @@ final class LogMaker {
     /** See {@link LogDirectory#createAll}. */
     void createAll(Collection<NewLog> wanted) {
         Map<LogName, SegmentedLog> made = new ConcurrentHashMap<>();
-        RecoveryLoop.forEach(THREADS, wanted, log -> makeOrNone(log).ifPresent(fresh -> made.put(log.name(), fresh)));
+        RecoveryLoop.forEach(RecoveryLoop.DISK_THREADS, wanted, log -> makeOrNone(log)
+                .ifPresent(fresh -> made.put(log.name(), fresh)));
         try {
             forceNames(made.values());
             logs.putAll(made);

@@ -15,6 +15,9 @@ import java.util.function.Consumer;
 
 /** The threads {@code recovery-N} that open and close many logs at once; they live as long as that takes. */
 final class RecoveryLoop implements AutoCloseable {
+    /** For work that is all waiting for the disk: forces of different files that are under way together share commits of its journal. */
+    static final int DISK_THREADS = 8;
+
     private final ExecutorService threads;
 
     private RecoveryLoop(int count) {

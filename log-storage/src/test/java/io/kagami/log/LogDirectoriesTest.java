@@ -16,6 +16,8 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -166,6 +168,37 @@ class LogDirectoriesTest {
         assertThat(logs.logs()).hasSize(9);
         disk.broken = (op, path) -> false;
         assertThat(logs.create(name(3), ID, LogOptions.DEFAULT).offline()).isFalse();
+    }
+
+    /** One after another would not end well here: each of the first waits for the others. */
+    @Test
+    void aStopClosesSeveralLogsAtTheSameTime() {
+        open();
+        createTogether(16);
+        for (int i = 0; i < 16; i++) {
+            log(i).appendMirrored(two(0));
+        }
+        CountDownLatch four = new CountDownLatch(4);
+        disk.broken = (op, path) -> {
+            if (op == Op.FORCE && path.startsWith(a) && path.toString().endsWith(".log")) {
+                four.countDown();
+                return !awaited(four);
+            }
+            return false;
+        };
+        logs.close();
+        assertThat(a.resolve(FileLogDirectory.CLEAN)).exists();
+        assertThat(b.resolve(FileLogDirectory.CLEAN)).exists();
+        logs = null;
+    }
+
+    private static boolean awaited(CountDownLatch latch) {
+        try {
+            return latch.await(10, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
     }
 
     @Test
