@@ -177,7 +177,12 @@ public final class Broker implements AutoCloseable {
         server = begun(
                 "network",
                 new SocketServer(
-                        new SocketOptions(config.requestBytesMax(), config.connectionsMax(), config.idleMs()),
+                        new SocketOptions(
+                                config.requestBytesMax(),
+                                config.connectionsMax(),
+                                config.idleMs(),
+                                config.sendBufferBytes(),
+                                config.receiveBufferBytes()),
                         config.networkThreads(),
                         (request, session) -> apis.get().apply(request, session),
                         meters));

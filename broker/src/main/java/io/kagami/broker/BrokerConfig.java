@@ -39,6 +39,8 @@ public record BrokerConfig(
         short replicationFactor,
         boolean autoCreateTopics,
         int requestBytesMax,
+        int sendBufferBytes,
+        int receiveBufferBytes,
         int fetchBytesMax,
         Map<String, String> topicDefaults,
         long producerExpiryMs,
@@ -192,6 +194,8 @@ public record BrokerConfig(
                     (short) integer(ConfigKey.REPLICATION_FACTOR),
                     Boolean.parseBoolean(text(ConfigKey.AUTO_CREATE)),
                     requestBytes(),
+                    bufferBytes(ConfigKey.SEND_BUFFER),
+                    bufferBytes(ConfigKey.RECEIVE_BUFFER),
                     integer(ConfigKey.FETCH_BYTES),
                     Map.copyOf(topicDefaults),
                     longNumber(ConfigKey.PRODUCER_EXPIRY),
@@ -384,6 +388,14 @@ public record BrokerConfig(
                                 + ", or such a batch never arrives");
             }
             return request;
+        }
+
+        private int bufferBytes(ConfigKey key) {
+            int bytes = integer(key);
+            if (bytes == 0) {
+                throw fault(key, "0 is no size; -1 leaves it to the system");
+            }
+            return bytes;
         }
 
         private Groups groups() {

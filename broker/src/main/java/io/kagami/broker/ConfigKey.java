@@ -30,6 +30,18 @@ enum ConfigKey {
             "true; false",
             "create a topic when a client that allows it asks for it"),
     REQUEST_BYTES("socket.request.max.bytes", "104857600", 1024, 1 << 30, "largest request"),
+    SEND_BUFFER(
+            "socket.send.buffer.bytes",
+            "102400",
+            -1,
+            Integer.MAX_VALUE,
+            "send buffer of a client's socket; -1 = the system decides; larger for consumers far away"),
+    RECEIVE_BUFFER(
+            "socket.receive.buffer.bytes",
+            "-1",
+            -1,
+            Integer.MAX_VALUE,
+            "receive buffer of a client's socket; -1 = the system decides"),
     MESSAGE_BYTES(
             "message.max.bytes", "1048588", 0, 1 << 30, "largest batch of a producer; default of max.message.bytes"),
     FETCH_BYTES("fetch.max.bytes", "57671680", 1024, 1 << 30, "most bytes of one fetch answer"),

@@ -96,6 +96,8 @@ class BrokerConfigTest {
                 "advertised.listeners=OTHER://example.org:9092 | there is no listener OTHER",
                 "advertised.listeners=PLAINTEXT://0.0.0.0:9092 | clients cannot connect",
                 "metrics.listener=127.0.0.1:9464 | is not http://host:port",
+                "socket.send.buffer.bytes=0 | 0 is no size",
+                "socket.receive.buffer.bytes=-2 | socket.receive.buffer.bytes",
                 "socket.request.max.bytes=2048 | must not be below message.max.bytes",
                 "group.min.session.timeout.ms=2000000 | must not be above group.max.session.timeout.ms",
                 "mirror.failed.retry.initial.backoff.ms=400000 | must not be above mirror.failed.retry.max.backoff.ms",

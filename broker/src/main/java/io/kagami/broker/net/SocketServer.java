@@ -73,6 +73,13 @@ public final class SocketServer implements AutoCloseable {
                         ChannelOption.WRITE_BUFFER_WATER_MARK,
                         new WriteBufferWaterMark(options.outputBytesMax() / 2, options.outputBytesMax()))
                 .childHandler(pipeline);
+        if (options.sendBufferBytes() > 0) {
+            bootstrap.childOption(ChannelOption.SO_SNDBUF, options.sendBufferBytes());
+        }
+        if (options.receiveBufferBytes() > 0) {
+            // on the listener, whose sockets inherit it: the window is agreed upon before a connection is accepted
+            bootstrap.option(ChannelOption.SO_RCVBUF, options.receiveBufferBytes());
+        }
         ChannelFuture bound =
                 bootstrap.bind(host.isEmpty() ? new InetSocketAddress(port) : new InetSocketAddress(host, port));
         bound.awaitUninterruptibly();
