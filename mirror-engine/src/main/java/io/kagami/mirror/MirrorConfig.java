@@ -103,7 +103,9 @@ public record MirrorConfig(
                 in.servers(),
                 configs.get("source.cluster.id"),
                 requestTimeoutMs,
-                in.number("socket.receive.buffer.bytes", 65_536, -1, 64 * 1024 * 1024),
+                // not the 64 KiB of a replica fetcher: less than two packets of a loopback, so that some are dropped
+                // and come again 200 ms later
+                in.number("socket.receive.buffer.bytes", -1, -1, 64 * 1024 * 1024),
                 fetch,
                 in.number("fetch.backoff.ms", 1000, 1, 600_000),
                 discovery,

@@ -29,7 +29,7 @@ class MirrorConfigTest {
         assertThat(config.fetch()).isEqualTo(new FetchPlan.Limits(1000, 1, 10_485_760, 1_048_576));
         assertThat(config.fetchBackoffMs()).isEqualTo(1000);
         assertThat(config.requestTimeoutMs()).isEqualTo(30_000);
-        assertThat(config.receiveBufferBytes()).isEqualTo(65_536);
+        assertThat(config.receiveBufferBytes()).isEqualTo(-1);
         assertThat(config.discovery()).isNull();
         assertThat(config.exclude().excludedBy("__consumer_offsets")).isEqualTo("__.*");
         assertThat(config.haltOnRetentionGap()).isFalse();
