@@ -1,6 +1,6 @@
 package io.kagami.log;
 
-import java.io.IOException;
+import io.kagami.log.disk.FileReason;
 import java.nio.file.Path;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -66,8 +66,9 @@ final class Fence {
      * After a disk error. The view was published before what failed, so what it shows is whole, and may be read on, unless the failure was
      * one of cutting, or of forcing: after that the kernel may have dropped pages that it could not write.
      */
-    StorageFault close(String doing, IOException e, long endOffset) {
-        StorageFault why = new StorageFault("cannot " + doing + " log " + name + " in " + directory + ": " + e, e);
+    StorageFault close(String doing, Throwable e, long endOffset) {
+        StorageFault why =
+                new StorageFault("cannot " + doing + " log " + name + " in " + directory + ": " + FileReason.of(e), e);
         if (!doing.equals(APPEND) && !doing.equals(ROLL) && !doing.equals(DELETE)) {
             readable = false;
         }

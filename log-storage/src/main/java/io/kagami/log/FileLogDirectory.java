@@ -4,6 +4,7 @@ import io.kagami.log.disk.Checkpoint;
 import io.kagami.log.disk.Disk;
 import io.kagami.log.disk.DiskFile;
 import io.kagami.log.disk.FileDisk;
+import io.kagami.log.disk.FileReason;
 import io.kagami.log.segment.Damage;
 import io.kagami.log.segment.FileNames;
 import io.kagami.log.segment.SegmentSettings;
@@ -108,7 +109,7 @@ public final class FileLogDirectory implements LogDirectory {
             prepared = new FileLogDirectory(disk, directory, clock, taken);
             return prepared;
         } catch (IOException e) {
-            throw new StorageFault("cannot use data directory " + directory + ": " + e.getMessage(), e);
+            throw new StorageFault("cannot use data directory " + directory + ": " + FileReason.of(e), e);
         } finally {
             if (prepared == null && taken != null) {
                 taken.close();
@@ -158,9 +159,9 @@ public final class FileLogDirectory implements LogDirectory {
                 return Optional.empty();
             }
             return Optional.of(load(name, clean, offsets.recoveryPoint(name), offsets.startOffset(name)));
-        } catch (IOException | RuntimeException e) {
+        } catch (IOException | RuntimeException | InternalError e) {
             StorageFault fault =
-                    new StorageFault("cannot open log " + name + " in " + directory + ": " + e.getMessage(), e);
+                    new StorageFault("cannot open log " + name + " in " + directory + ": " + FileReason.of(e), e);
             LOG.atError().addKeyValue("log", name).setCause(e).log("Log cannot be opened and is offline");
             retries.made(name, e instanceof Damage, clock.millis());
             return Optional.of(new OfflineLog(name, topicIdIfKnown(directory), fault));
@@ -186,8 +187,10 @@ public final class FileLogDirectory implements LogDirectory {
             LOG.atWarn().addKeyValue("log", name).log("Partition directory has no topic id");
         }
         LogOptions wanted = options.apply(name);
-        LogLoader.Before before = new LogLoader.Before(wasClean, recoveryPoint, startOffset);
+        LogLoader.Before before =
+                new LogLoader.Before(wasClean, recoveryPoint, startOffset, offsets.unbrokenFrom(name));
         LogLoader.State state = loader(directory, wanted).load(before);
+        offsets.loaded(name, state.unbrokenFrom());
         UUID id = written.orElse(new UUID(0, 0));
         long cleanedTo = Math.min(offsets.cleanedTo(name), state.endOffset());
         return log(name, directory, id, wanted, state, recoveryPoint, cleanedTo);
@@ -282,8 +285,10 @@ public final class FileLogDirectory implements LogDirectory {
 
     /** One without any record, its files made but not durable. */
     SegmentedLog empty(NewLog wanted) throws IOException {
+        offsets.forget(wanted.name()); // of one whose directory was removed by hand
         Path directory = directoryOf(wanted.name());
-        LogLoader.State state = loader(directory, wanted.options()).load(new LogLoader.Before(true, 0, 0));
+        LogLoader.State state = loader(directory, wanted.options()).load(LogLoader.Before.NOTHING);
+        offsets.loaded(wanted.name(), state.unbrokenFrom());
         return log(wanted.name(), directory, wanted.topicId(), wanted.options(), state, 0, -1);
     }
 
@@ -295,7 +300,7 @@ public final class FileLogDirectory implements LogDirectory {
                 try {
                     remove(doomed);
                 } catch (IOException e) {
-                    throw new StorageFault("cannot delete log " + name + " in " + root + ": " + e.getMessage(), e);
+                    throw new StorageFault("cannot delete log " + name + " in " + root + ": " + FileReason.of(e), e);
                 }
             }
         }
@@ -330,7 +335,7 @@ public final class FileLogDirectory implements LogDirectory {
             disk.forceDirectory(root);
             return true;
         } catch (IOException e) {
-            throw new StorageFault("cannot rename log " + name + " to " + other + ": " + e.getMessage(), e);
+            throw new StorageFault("cannot rename log " + name + " to " + other + ": " + FileReason.of(e), e);
         }
     }
 
@@ -356,8 +361,8 @@ public final class FileLogDirectory implements LogDirectory {
         try {
             offsets.write(logs.values());
         } catch (IOException e) {
-            troubled("cannot write its checkpoints: " + e);
-            throw new StorageFault("cannot write the checkpoints of " + root + ": " + e.getMessage(), e);
+            troubled("cannot write its checkpoints: " + FileReason.of(e));
+            throw new StorageFault("cannot write the checkpoints of " + root + ": " + FileReason.of(e), e);
         }
     }
 
@@ -404,7 +409,7 @@ public final class FileLogDirectory implements LogDirectory {
                 disk.delete(probe);
             }
         } catch (IOException e) {
-            troubled("it takes no writes: " + e);
+            troubled("it takes no writes: " + FileReason.of(e));
             return false;
         }
         if (trouble != null) {
@@ -442,16 +447,16 @@ public final class FileLogDirectory implements LogDirectory {
                 } else {
                     comeBack(old, nowMs);
                 }
-            } catch (IOException | RuntimeException e) {
+            } catch (IOException | RuntimeException | InternalError e) {
                 damaged = e instanceof Damage;
                 LOG.atWarn()
                         .addKeyValue("log", name)
                         .addKeyValue("directory", root)
-                        .addKeyValue("reason", e.getMessage())
+                        .addKeyValue("reason", FileReason.of(e))
                         .log("Log cannot be opened again yet and stays offline");
                 if (old instanceof OfflineLog) {
                     StorageFault fault = new StorageFault(
-                            "cannot open log " + name + " in " + directoryOf(name) + ": " + e.getMessage(), e);
+                            "cannot open log " + name + " in " + directoryOf(name) + ": " + FileReason.of(e), e);
                     logs.put(name, new OfflineLog(name, old.topicId(), fault));
                 }
             }
@@ -545,7 +550,7 @@ public final class FileLogDirectory implements LogDirectory {
                 Checkpoint.writeText(disk, root.resolve(CLEAN), "{\"version\":0,\"brokerEpoch\":-1}\n");
             }
         } catch (IOException e) {
-            throw new StorageFault("cannot note the stop of " + root + ": " + e.getMessage(), e);
+            throw new StorageFault("cannot note the stop of " + root + ": " + FileReason.of(e), e);
         } finally {
             lock.close();
             LOG.atInfo()

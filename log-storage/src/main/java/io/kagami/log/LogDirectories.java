@@ -75,6 +75,7 @@ public final class LogDirectories implements LogDirectory {
             Function<LogName, LogOptions> options,
             InstantSource clock,
             int recoveryThreads) {
+        refuseIfOverlapping(paths);
         LogDirectories all = new LogDirectories(disk, clock, options, recoveryThreads);
         paths.forEach(path -> all.slots.add(new Slot(path, all.slots.size())));
         try {
@@ -84,6 +85,36 @@ public final class LogDirectories implements LogDirectory {
             all.close();
             throw e;
         }
+    }
+
+    /** One directory under two names, or one within another: each would take the other's files for its own. */
+    private static void refuseIfOverlapping(List<Path> paths) {
+        List<Path> real = paths.stream().map(LogDirectories::realPath).toList();
+        for (int i = 0; i < paths.size(); i++) {
+            for (int j = 0; j < paths.size(); j++) {
+                if (i != j && real.get(j).startsWith(real.get(i))) {
+                    String how =
+                            real.get(i).equals(real.get(j)) ? "are the same directory" : "lie one within the other";
+                    throw new StorageFault(
+                            "log.dirs names " + paths.get(Math.min(i, j)) + " and " + paths.get(Math.max(i, j))
+                                    + ", which " + how + ": name each directory once",
+                            null);
+                }
+            }
+        }
+    }
+
+    /** With links followed as far as it exists. */
+    private static Path realPath(Path path) {
+        Path absolute = path.toAbsolutePath().normalize();
+        for (Path part = absolute; part != null; part = part.getParent()) {
+            try {
+                return part.toRealPath().resolve(part.relativize(absolute)).normalize();
+            } catch (IOException absent) {
+                LOG.atDebug().addKeyValue("directory", part).setCause(absent).log("Directory has no real path yet");
+            }
+        }
+        return absolute;
     }
 
     /** Whether there are partition directories in it; false as well when it cannot be read. */

@@ -41,6 +41,9 @@ final class LogLoader implements SegmentLoad.Sink {
     private static final List<String> LEFTOVERS =
             List.of(Checkpoint.TEMPORARY, FileNames.DELETED, FileNames.CLEANED, FileNames.SWAP);
 
+    /** Retention may have moved the first segment since the last clean stop, so that a later start cannot know it without this. */
+    private static final String FIRST_MISSING = "first-segment-missing";
+
     /** Less than the 2^31-1 that makes a jump necessary, since the batch behind it has a length. */
     private static final long FAR = 1L << 30;
 
@@ -52,6 +55,7 @@ final class LogLoader implements SegmentLoad.Sink {
     private final ProducerTable seen = new ProducerTable();
     private EpochHistory epochs = EpochHistory.EMPTY;
     private ProducerSnapshots.Loaded snapshot;
+    private long unbrokenFrom;
 
     /**
      * What is known before.
@@ -59,12 +63,20 @@ final class LogLoader implements SegmentLoad.Sink {
      * @param clean whether the last stop was clean
      * @param recoveryPoint all bytes below were forced; 0 when not known
      * @param startOffset the log start last written down, 0 when not known
+     * @param unbrokenFrom a segment that begins above this begins where the one before ends; -1 when not known
      */
-    record Before(boolean clean, long recoveryPoint, long startOffset) {}
+    record Before(boolean clean, long recoveryPoint, long startOffset, long unbrokenFrom) {
+        static final Before NOTHING = new Before(true, 0, 0, -1);
+    }
 
-    /** A log ready for use; the caller owns the segments. */
+    /**
+     * A log ready for use; the caller owns the segments.
+     *
+     * @param unbrokenFrom base offset of the last segment with a gap before it, or of the first one
+     */
     record State(
             SegmentList segments,
+            long unbrokenFrom,
             long startOffset,
             long endOffset,
             EpochHistory epochs,
@@ -82,9 +94,12 @@ final class LogLoader implements SegmentLoad.Sink {
 
     State load(Before before) throws IOException {
         new SwapRecovery(disk, directory).run();
-        List<Long> bases = List.copyOf(tidy());
+        List<Long> bases = List.copyOf(segmentBases());
+        refuseIfGone(bases, before);
+        tidy(bases);
         ProducerSnapshots snapshots = ProducerSnapshots.open(disk, directory);
         snapshots.removeStray(bases);
+        unbrokenFrom = bases.isEmpty() ? 0 : bases.get(0);
         State trusted = before.clean() ? trust(bases, before, snapshots) : null;
         State state = trusted == null ? walk(bases, before, snapshots) : trusted;
         state.producers().expire(nowMs, producerExpiryMs);
@@ -114,7 +129,7 @@ final class LogLoader implements SegmentLoad.Sink {
             snapshots.removeAbove(end);
             epochs = epochs.truncateFromStart(start);
             EpochHistory known = before.clean() ? readEpochs(start, end).orElse(epochs) : epochs;
-            return new State(SegmentList.of(segments), start, end, known, producers, snapshots);
+            return new State(SegmentList.of(segments), unbrokenFrom, start, end, known, producers, snapshots);
         } catch (IOException | RuntimeException e) {
             for (Segment segment : segments) {
                 segment.release();
@@ -147,6 +162,12 @@ final class LogLoader implements SegmentLoad.Sink {
                 }
                 segments.add(loaded.segment());
                 end = loaded.endOffset();
+                if (i < bases.size() - 1 && !continues(loaded.segment(), end, bases.get(i + 1))) {
+                    if (bases.get(i + 1) > before.unbrokenFrom() && before.unbrokenFrom() >= 0) {
+                        return null;
+                    }
+                    unbrokenFrom = bases.get(i + 1);
+                }
                 if (loaded.lastBatchOffset() >= start) {
                     epochs = epochs.assign(loaded.lastEpoch(), loaded.lastBatchOffset());
                 }
@@ -157,12 +178,13 @@ final class LogLoader implements SegmentLoad.Sink {
                 SegmentList list = SegmentList.of(segments);
                 EpochHistory known = readEpochs(start, end).orElse(EpochHistory.EMPTY);
                 boolean right = agree(known, list, start) && known.lastEpoch() >= epochs.lastEpoch();
-                state = right ? new State(list, start, end, known, producers, snapshots) : null;
+                state = right ? new State(list, unbrokenFrom, start, end, known, producers, snapshots) : null;
             }
             return state;
         } finally {
             if (state == null) {
                 epochs = EpochHistory.EMPTY;
+                unbrokenFrom = bases.isEmpty() ? 0 : bases.get(0);
                 for (Segment segment : segments) {
                     segment.release();
                 }
@@ -203,14 +225,41 @@ final class LogLoader implements SegmentLoad.Sink {
         return whole ? newest.table() : null;
     }
 
-    /** Removes what a crash may leave half done; the base offsets of the segments remain. */
-    private NavigableSet<Long> tidy() throws IOException {
+    private NavigableSet<Long> segmentBases() throws IOException {
         NavigableSet<Long> bases = new TreeSet<>();
-        List<Path> files = disk.list(directory);
-        for (Path file : files) {
+        for (Path file : disk.list(directory)) {
             FileNames.baseOffset(file, FileNames.LOG).ifPresent(bases::add);
         }
-        for (Path file : files) {
+        return bases;
+    }
+
+    /**
+     * Whatever empties a log lowers its recovery point first (and its start with it), and a new segment is there before retention takes the
+     * last old one; so files that are missing against this were taken by somebody else.
+     */
+    private void refuseIfGone(List<Long> bases, Before before) throws IOException {
+        Path mark = directory.resolve(FIRST_MISSING);
+        if (bases.isEmpty()) {
+            refuseIfForced(0, before);
+        } else if (before.unbrokenFrom() >= 0
+                && bases.get(0) > before.unbrokenFrom()
+                && (before.clean() || disk.exists(mark))) {
+            Checkpoint.writeText(disk, mark, "offset " + before.unbrokenFrom() + "\n");
+            throw missing(before.unbrokenFrom(), bases.get(0));
+        }
+        disk.delete(mark);
+    }
+
+    private Damage missing(long from, long to) {
+        return new Damage("offsets " + from + " to " + (to - 1) + " are missing in " + directory
+                + ": segment files that were there are gone or cut. Restore them; or, to go on without, take the line of"
+                + " this log out of " + OffsetFiles.UNBROKEN_OFFSETS + " while the broker is stopped; or remove the"
+                + " partition directory to begin it anew (a mirror fills it again from its source)");
+    }
+
+    /** Removes what a crash may leave half done. */
+    private void tidy(List<Long> bases) throws IOException {
+        for (Path file : disk.list(directory)) {
             String name = file.getFileName().toString();
             boolean leftover = LEFTOVERS.stream().anyMatch(name::endsWith);
             for (String suffix : List.of(FileNames.INDEX, FileNames.TIME_INDEX, FileNames.TXN_INDEX)) {
@@ -222,7 +271,6 @@ final class LogLoader implements SegmentLoad.Sink {
                 disk.delete(file);
             }
         }
-        return bases;
     }
 
     private long loadAll(List<Long> bases, Before before, List<Segment> segments, ProducerSnapshots snapshots)
@@ -239,7 +287,8 @@ final class LogLoader implements SegmentLoad.Sink {
             Loaded loaded = load.load(bases.get(i), end, new Mode(suspect, suspect || last, suspect || last, forcedTo));
             segments.add(loaded.segment());
             end = loaded.endOffset();
-            boolean lost = suspect && !last && !continues(loaded, bases.get(i + 1));
+            boolean gap = !last && !continues(loaded.segment(), end, bases.get(i + 1));
+            boolean lost = suspect && gap;
             if (loaded.faultyBytes() > 0 || lost) {
                 refuseIfForced(end, before);
                 logCut(loaded, before, bases.size() - 1 - i);
@@ -249,13 +298,18 @@ final class LogLoader implements SegmentLoad.Sink {
                 disk.forceDirectory(directory); // or another power cut could bring them back, behind newer batches
                 return end;
             }
+            if (gap) {
+                // of Apache Kafka's segments it may be right, and then it was there when the log was first opened
+                if (before.unbrokenFrom() >= 0 && bases.get(i + 1) > before.unbrokenFrom()) {
+                    throw missing(end, bases.get(i + 1));
+                }
+                unbrokenFrom = bases.get(i + 1);
+            }
             if (suspect && !last) {
                 loaded.segment().seal();
             }
         }
-        if (!bases.isEmpty()) { // else it was being emptied
-            refuseIfForced(end, before);
-        }
+        refuseIfForced(end, before);
         return end;
     }
 
@@ -269,9 +323,9 @@ final class LogLoader implements SegmentLoad.Sink {
     }
 
     /** See the roll of {@link SegmentedLog}: segments are written without gaps, but for jumps that no index can hold. */
-    private static boolean continues(Loaded loaded, long nextBase) {
-        long gap = nextBase - loaded.endOffset();
-        return gap == 0 || (loaded.segment().size() == 0 && gap > FAR);
+    private static boolean continues(Segment segment, long endOffset, long nextBase) {
+        long gap = nextBase - endOffset;
+        return gap == 0 || (segment.size() == 0 && gap > FAR);
     }
 
     /** Bytes that are missing where they were known to be on disk are not a crash's doing. */
@@ -305,14 +359,16 @@ final class LogLoader implements SegmentLoad.Sink {
                     .log("The log ends below its start; it is emptied and begins at its start");
         }
         boolean removed = !segments.isEmpty();
-        for (int i = segments.size() - 1; i >= 0; i--) {
-            segments.get(i).deleteFiles();
-            segments.remove(i).release();
+        // the new one first, the old one that reaches the recovery point last: a crash in between must not look like a
+        // loss
+        segments.add(Segment.create(disk, directory, start, settings, nowMs));
+        while (segments.size() > 1) {
+            segments.get(0).deleteFiles();
+            segments.remove(0).release();
         }
         if (removed) { // a new log has nothing that could come back
             disk.forceDirectory(directory);
         }
-        segments.add(Segment.create(disk, directory, start, settings, nowMs));
         epochs = EpochHistory.EMPTY;
     }
 

@@ -2,6 +2,7 @@ package io.kagami.log;
 
 import io.kagami.log.LogDirectory.NewLog;
 import io.kagami.log.disk.Disk;
+import io.kagami.log.disk.FileReason;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Collection;
@@ -41,7 +42,7 @@ final class LogMaker {
             } catch (IOException e) {
                 removeAfter(name, e);
                 throw new StorageFault(
-                        "cannot create log " + name + " in " + directory.root() + ": " + e.getMessage(), e);
+                        "cannot create log " + name + " in " + directory.root() + ": " + FileReason.of(e), e);
             }
         }
     }
@@ -123,7 +124,7 @@ final class LogMaker {
         LOG.atWarn()
                 .addKeyValue("directory", directory.root())
                 .addKeyValue("what", what)
-                .addKeyValue("reason", why.toString())
+                .addKeyValue("reason", FileReason.of(why))
                 .log("Could not be created together with others");
     }
 }

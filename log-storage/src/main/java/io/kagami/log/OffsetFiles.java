@@ -6,17 +6,25 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 
-/** The small tables of a data directory: how far each log is forced, where it starts, how far it is compacted. Thread-safe. */
+/**
+ * The small tables of a data directory: how far each log is forced, where it starts, how far it is compacted, from where
+ * on no segment is missing. Thread-safe.
+ */
 final class OffsetFiles {
     static final String RECOVERY_POINTS = OffsetTable.RECOVERY_POINTS;
     static final String START_OFFSETS = OffsetTable.START_OFFSETS;
     static final String CLEANED_OFFSETS = "cleaner-offset-checkpoint";
+
+    /** Ours alone; Apache Kafka passes over it. */
+    static final String UNBROKEN_OFFSETS = "unbroken-offset-checkpoint";
 
     private final Disk disk;
     private final Path root;
     private Map<LogName, Long> recoveryPoints;
     private Map<LogName, Long> startOffsets;
     private Map<LogName, Long> cleanedOffsets;
+    private Map<LogName, Long> unbrokenOffsets;
+    private final Map<LogName, Long> unbrokenWhenLoaded = new HashMap<>();
 
     /** Reads both; a corrupt one is as good as a missing one. */
     OffsetFiles(Disk disk, Path root) throws IOException {
@@ -25,6 +33,7 @@ final class OffsetFiles {
         this.recoveryPoints = read(RECOVERY_POINTS);
         this.startOffsets = read(START_OFFSETS);
         this.cleanedOffsets = read(CLEANED_OFFSETS);
+        this.unbrokenOffsets = read(UNBROKEN_OFFSETS);
     }
 
     synchronized long recoveryPoint(LogName name) {
@@ -38,6 +47,16 @@ final class OffsetFiles {
     /** -1 when nothing is. */
     synchronized long cleanedTo(LogName name) {
         return cleanedOffsets.getOrDefault(name, -1L);
+    }
+
+    /** Each segment that begins above this one begins where the one before ends; -1 when that is not known. */
+    synchronized long unbrokenFrom(LogName name) {
+        return unbrokenOffsets.getOrDefault(name, -1L);
+    }
+
+    /** As it was found when the log was opened. */
+    synchronized void loaded(LogName name, long unbrokenFrom) {
+        unbrokenWhenLoaded.put(name, unbrokenFrom);
     }
 
     /** Durably no higher than these on return. */
@@ -67,6 +86,10 @@ final class OffsetFiles {
         if (cleanedOffsets.remove(name) != null) {
             write(CLEANED_OFFSETS, cleanedOffsets);
         }
+        if (unbrokenOffsets.remove(name) != null) {
+            write(UNBROKEN_OFFSETS, unbrokenOffsets);
+        }
+        unbrokenWhenLoaded.remove(name);
     }
 
     /** Writes what has changed; what a log that is offline left behind stays as it is. */
@@ -74,13 +97,16 @@ final class OffsetFiles {
         Map<LogName, Long> points = new HashMap<>();
         Map<LogName, Long> starts = new HashMap<>();
         Map<LogName, Long> cleaned = new HashMap<>();
+        Map<LogName, Long> unbroken = new HashMap<>();
         for (PartitionLog log : logs) {
             LogName name = log.name();
             boolean open = log instanceof SegmentedLog;
             points.put(name, open ? ((SegmentedLog) log).recoveryPoint() : recoveryPoint(name));
             starts.put(name, open ? ((SegmentedLog) log).startToWrite() : startOffset(name));
             cleaned.put(name, open ? ((SegmentedLog) log).cleanedTo() : cleanedTo(name));
+            unbroken.put(name, open ? unbrokenFrom((SegmentedLog) log) : unbrokenFrom(name));
         }
+        unbroken.values().removeIf(offset -> offset < 0);
         cleaned.values().removeIf(offset -> offset < 0);
         starts.values().removeIf(start -> start == 0);
         if (!points.equals(recoveryPoints) || !disk.exists(root.resolve(RECOVERY_POINTS))) {
@@ -95,6 +121,16 @@ final class OffsetFiles {
             write(CLEANED_OFFSETS, cleaned);
             cleanedOffsets = cleaned;
         }
+        if (!unbroken.equals(unbrokenOffsets)) {
+            write(UNBROKEN_OFFSETS, unbroken);
+            unbrokenOffsets = unbroken;
+        }
+    }
+
+    /** Not below its first segment, so that after a clean stop it is seen when that one is missing. */
+    private long unbrokenFrom(SegmentedLog log) {
+        long first = log.view().segments().get(0).baseOffset();
+        return Math.max(first, unbrokenWhenLoaded.getOrDefault(log.name(), 0L));
     }
 
     private void write(String file, Map<LogName, Long> offsets) throws IOException {

@@ -35,7 +35,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A log as a list of segments. One writer thread; {@link #force()} may come from any thread, so that waiting for a disk need not
+ * A log as a list of segments. An {@link InternalError} is what the JVM makes of a page of a mapped index that the disk cannot give. One
+ * writer thread; {@link #force()} may come from any thread, so that waiting for a disk need not
  * hold up appends.
  */
 final class SegmentedLog implements PartitionLog {
@@ -238,7 +239,7 @@ final class SegmentedLog implements PartitionLog {
                 at += size;
             }
             writeRun(batches, runStart, limit);
-        } catch (IOException e) {
+        } catch (IOException | InternalError e) {
             throw goOffline(Fence.APPEND, e);
         }
         publish();
@@ -278,7 +279,7 @@ final class SegmentedLog implements PartitionLog {
         try {
             chain.roll(endOffset, nowMs);
             snapshots.take(endOffset, producers);
-        } catch (IOException e) {
+        } catch (IOException | InternalError e) {
             throw goOffline(Fence.ROLL, e);
         }
     }
@@ -317,7 +318,7 @@ final class SegmentedLog implements PartitionLog {
                 producers = rebuiltProducers();
             }
             snapshots.take(endOffset, producers);
-        } catch (IOException e) {
+        } catch (IOException | InternalError e) {
             throw goOffline("truncate", e);
         }
         if (endOffset < startOffset) {
@@ -361,7 +362,7 @@ final class SegmentedLog implements PartitionLog {
             snapshots.removeAbove(-1);
             cleaning.lowerTo(offset);
             chain.restartAt(offset, clock.millis());
-        } catch (IOException e) {
+        } catch (IOException | InternalError e) {
             throw goOffline("restart", e);
         }
         long maxProducerId = producers.maxProducerId();
@@ -404,7 +405,7 @@ final class SegmentedLog implements PartitionLog {
             // after their segments: one that a power cut brings back needs what came before it, an open transaction
             // above all
             snapshots.removeBelow(chain.list().get(0).baseOffset());
-        } catch (IOException e) {
+        } catch (IOException | InternalError e) {
             throw goOffline(Fence.DELETE, e);
         }
     }
@@ -456,7 +457,7 @@ final class SegmentedLog implements PartitionLog {
                     old, cleaned, clock.millis(), options.retention().fileDeleteDelayMs());
             publish();
             return done;
-        } catch (IOException e) {
+        } catch (IOException | InternalError e) {
             throw goOffline("replace segments of", e);
         }
     }
@@ -521,7 +522,7 @@ final class SegmentedLog implements PartitionLog {
             if (activeToo) {
                 forcedMs = begunMs;
             }
-        } catch (IOException e) {
+        } catch (IOException | InternalError e) {
             throw goOffline("force", e);
         }
     }
@@ -545,7 +546,7 @@ final class SegmentedLog implements PartitionLog {
                 snapshots.take(endOffset, producers);
                 force();
                 LogLoader.writeEpochs(chain.disk(), chain.directory(), epochs);
-            } catch (IOException | StorageFault e) {
+            } catch (IOException | InternalError | StorageFault e) {
                 LOG.atError().addKeyValue("log", name).setCause(e).log("Log could not be closed cleanly");
                 clean = false;
             }
@@ -588,7 +589,7 @@ final class SegmentedLog implements PartitionLog {
         fence.close(why);
     }
 
-    private StorageFault goOffline(String doing, IOException e) {
+    private StorageFault goOffline(String doing, Throwable e) {
         return fence.close(doing, e, view.endOffset());
     }
 }

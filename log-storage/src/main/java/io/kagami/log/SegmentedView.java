@@ -3,6 +3,7 @@ package io.kagami.log;
 import io.kagami.log.clean.core.SegmentFacts;
 import io.kagami.log.core.EpochHistory;
 import io.kagami.log.core.ProducerTable.Aborted;
+import io.kagami.log.disk.FileReason;
 import io.kagami.log.segment.BatchScan;
 import io.kagami.log.segment.Segment;
 import io.kagami.log.segment.SegmentList;
@@ -140,7 +141,7 @@ final class SegmentedView implements LogView {
                 }
             }
             return best;
-        } catch (IOException e) {
+        } catch (IOException | InternalError e) {
             throw failed(e);
         } finally {
             release(segment);
@@ -171,7 +172,7 @@ final class SegmentedView implements LogView {
                     kept = slice.isPresent();
                     return slice;
                 }
-            } catch (IOException e) {
+            } catch (IOException | InternalError e) {
                 throw failed(e);
             } finally {
                 if (!kept) {
@@ -229,7 +230,7 @@ final class SegmentedView implements LogView {
                     return Optional.of(
                             new SegmentSlice(segment, found.position(), found.sizeInBytes(), found.baseOffset()));
                 }
-            } catch (IOException e) {
+            } catch (IOException | InternalError e) {
                 throw failed(e);
             } finally {
                 if (!kept) {
@@ -304,13 +305,13 @@ final class SegmentedView implements LogView {
     private void release(Segment segment) {
         try {
             segment.release();
-        } catch (IOException e) {
+        } catch (IOException | InternalError e) {
             throw failed(e);
         }
     }
 
-    private StorageFault failed(IOException e) {
-        return new StorageFault("cannot read log " + name + ": " + e.getMessage(), e);
+    private StorageFault failed(Throwable e) {
+        return new StorageFault("cannot read log " + name + ": " + FileReason.of(e), e);
     }
 
     @Override

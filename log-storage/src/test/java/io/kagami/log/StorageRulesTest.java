@@ -206,6 +206,7 @@ class StorageRulesTest {
 
     @Test
     void kafka10778_afterTheFirstErrorNothingIsAcceptedAndWhatWasAcceptedIsThere() {
+        int rounds = 0;
         for (int failing = 1; failing < 60; failing++) {
             root = parent.resolve("n" + failing);
             FaultyDisk disk = new FaultyDisk();
@@ -229,6 +230,8 @@ class StorageRulesTest {
                 }
             }
             assertThat(log.view().endOffset()).isEqualTo(accepted);
+            rounds += failed ? 1 : 0;
+            assertThat(failed).as("round %d has its error", failing).isEqualTo(left.get() <= 0);
             if (failed) {
                 log.retire();
                 directory.heal(0);
@@ -241,6 +244,7 @@ class StorageRulesTest {
             assertThat(LogModel.offsets(again.view())).doesNotHaveDuplicates();
             release();
         }
+        assertThat(rounds).as("rounds with an error").isGreaterThan(20);
     }
 
     @Test

@@ -11,6 +11,7 @@ import io.kagami.log.OffsetTable;
 import io.kagami.log.disk.Checkpoint;
 import io.kagami.log.disk.DiskFile;
 import io.kagami.log.disk.FileDisk;
+import io.kagami.log.disk.FileReason;
 import io.kagami.log.segment.FileNames;
 import io.kagami.mirror.ports.LocalCluster.Refused;
 import java.io.IOException;
@@ -81,7 +82,8 @@ public final class Adoption {
             return Optional.of(Journal.parse(
                     new String(disk.readAll(file, JOURNAL_BYTES_MAX), java.nio.charset.StandardCharsets.UTF_8)));
         } catch (IOException | IllegalArgumentException | IllegalStateException e) {
-            throw new AdoptionFailed("the journal of an adoption, " + file + ", cannot be read: " + e.getMessage(), e);
+            throw new AdoptionFailed(
+                    "the journal of an adoption, " + file + ", cannot be read: " + FileReason.of(e), e);
         }
     }
 

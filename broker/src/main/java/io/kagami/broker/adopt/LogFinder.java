@@ -6,6 +6,7 @@ import io.kagami.log.LogName;
 import io.kagami.log.OffsetTable;
 import io.kagami.log.disk.Checkpoint;
 import io.kagami.log.disk.FileDisk;
+import io.kagami.log.disk.FileReason;
 import io.kagami.log.segment.FileNames;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -90,7 +91,7 @@ final class LogFinder {
             id = written.map(uuid -> new Uuid(uuid.getMostSignificantBits(), uuid.getLeastSignificantBits()))
                     .orElse(Uuid.ZERO_UUID);
         } catch (IOException e) {
-            problem = "cannot be read: " + e.getMessage();
+            problem = "cannot be read: " + FileReason.of(e);
         }
         return new SourceLog(
                 path.toString(),

@@ -1,5 +1,6 @@
 package io.kagami.broker.cluster;
 
+import io.kagami.log.disk.FileReason;
 import io.kagami.raft.StoreFault;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -31,7 +32,7 @@ final class IdentityFile {
         try (var in = Files.newBufferedReader(file)) {
             properties.load(in);
         } catch (IOException | IllegalArgumentException e) {
-            throw new StoreFault("cannot read " + file + ": " + e.getMessage(), e);
+            throw new StoreFault("cannot read " + file + ": " + FileReason.of(e), e);
         }
         String version = required(properties, "version", file);
         if (!VERSION.equals(version)) {
@@ -67,7 +68,7 @@ final class IdentityFile {
                 parent.force(true);
             }
         } catch (IOException e) {
-            throw new StoreFault("cannot write " + file + ": " + e.getMessage(), e);
+            throw new StoreFault("cannot write " + file + ": " + FileReason.of(e), e);
         }
     }
 

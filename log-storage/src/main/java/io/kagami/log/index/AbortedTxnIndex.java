@@ -3,6 +3,7 @@ package io.kagami.log.index;
 import io.kagami.log.core.ProducerTable.Aborted;
 import io.kagami.log.disk.Disk;
 import io.kagami.log.disk.DiskFile;
+import io.kagami.log.disk.FileReason;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -113,7 +114,7 @@ public final class AbortedTxnIndex implements Closeable {
                 file.force();
             } catch (IOException e) {
                 unforced = true;
-                throw new IOException("cannot force " + path + ": " + e.getMessage(), e);
+                throw new IOException("cannot force " + path + ": " + FileReason.of(e), e);
             }
         }
     }

@@ -16,7 +16,8 @@ import net.openhft.chronicle.core.io.ReferenceOwner;
  * Fixed-width big-endian entries in a mapped file. One writer appends; any thread reads entries below {@link #count()}, which is
  * published last. The file is mapped when the first entry comes (an empty index costs nothing), at its full capacity but sparse; the bytes of an
  * entry are written with an ordinary write before they are touched through the mapping, so that a full disk is an exception here
- * and not a signal there. {@link #trim()} cuts the unused rest; until then zeros follow the last entry.
+ * and not a signal there. {@link #trim()} cuts the unused rest; until then zeros follow the last entry, and a hole follows those: it is never
+ * read through the mapping, which on some file systems takes a page for it.
  *
  * <p>Reading after {@link #close()} would touch unmapped memory: whoever reads holds a lease on the segment.
  */
@@ -48,16 +49,25 @@ public final class MappedTable implements Closeable {
     }
 
     /**
-     * Opens or creates. All whole entries of an existing file count; the caller judges them.
+     * Opens or creates. All whole entries of an existing file count, but for the zeros behind the last one of a file that was not trimmed;
+     * the caller judges them.
      *
      * @param growing whether entries will be appended
      */
     static MappedTable open(Disk disk, Path path, int entryBytes, int entriesMax, boolean growing) throws IOException {
+        int existing;
         long size;
         try (DiskFile file = disk.open(path)) {
             size = file.size();
+            existing = (int) Math.min(size / entryBytes, Integer.MAX_VALUE / entryBytes);
+            if (existing > 1 && isZero(file, (existing - 1L) * entryBytes, entryBytes)) {
+                existing = filledEntries(file, existing, entryBytes);
+                size = (long) existing * entryBytes;
+                if (growing) {
+                    file.truncate(size);
+                }
+            }
         }
-        int existing = (int) Math.min(size / entryBytes, Integer.MAX_VALUE / entryBytes);
         MappedTable table =
                 new MappedTable(disk, path, entryBytes, growing ? Math.max(entriesMax, existing) : existing);
         table.filledBytes = size;
@@ -66,6 +76,41 @@ public final class MappedTable implements Closeable {
         }
         table.count = existing;
         return table;
+    }
+
+    private static boolean isZero(DiskFile file, long from, int bytes) throws IOException {
+        return lastSet(read(file, from, bytes)) < 0;
+    }
+
+    /** Up to the last entry that is not zero before the first block that is. */
+    private static int filledEntries(DiskFile file, int existing, int entryBytes) throws IOException {
+        long filled = 0;
+        for (long block = 0; block < (long) existing * entryBytes; block += FILL_BYTES) {
+            int last = lastSet(read(file, block, FILL_BYTES));
+            if (last < 0) {
+                break;
+            }
+            filled = block + last + 1;
+        }
+        return (int) Math.min(existing, (filled + entryBytes - 1) / entryBytes);
+    }
+
+    private static ByteBuffer read(DiskFile file, long from, int bytes) throws IOException {
+        ByteBuffer found = ByteBuffer.allocate(bytes);
+        int got = 0;
+        while (found.hasRemaining() && got >= 0) {
+            got = file.channel().read(found, from + found.position());
+        }
+        return found.flip();
+    }
+
+    /** Index of the last byte that is not zero, -1 when there is none. */
+    private static int lastSet(ByteBuffer bytes) {
+        int at = bytes.limit() - 1;
+        while (at >= 0 && bytes.get(at) == 0) {
+            at--;
+        }
+        return at;
     }
 
     private void map(boolean growing) throws IOException {

@@ -3,6 +3,7 @@ package io.kagami.log.segment;
 import io.kagami.log.core.BatchHeader;
 import io.kagami.log.disk.Disk;
 import io.kagami.log.disk.DiskFile;
+import io.kagami.log.disk.FileReason;
 import io.kagami.log.index.AbortedTxnIndex;
 import io.kagami.log.index.OffsetIndex;
 import io.kagami.log.index.TimeIndex;
@@ -257,7 +258,7 @@ public final class Segment {
         } catch (IOException e) {
             throw new IOException(
                     "cannot write " + batches.remaining() + " bytes at " + size + " of " + log.path() + ": "
-                            + e.getMessage(),
+                            + FileReason.of(e),
                     e);
         }
     }
@@ -338,7 +339,7 @@ public final class Segment {
         try {
             log.force();
         } catch (IOException e) {
-            throw new IOException("cannot force " + log.path() + ": " + e.getMessage(), e);
+            throw new IOException("cannot force " + log.path() + ": " + FileReason.of(e), e);
         }
         aborted.force();
     }
