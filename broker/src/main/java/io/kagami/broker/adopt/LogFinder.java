@@ -20,8 +20,8 @@ import java.util.UUID;
 import org.apache.kafka.common.Uuid;
 
 /**
- * Finds the partition directories in one log directory and what they say of themselves, without reading batches unless its
- * broker crashed.
+ * Finds the partition directories in one log directory and what they say of themselves. Batches are read where its broker crashed, and
+ * headers of batches where no snapshot of the producers is as new as the log.
  */
 final class LogFinder {
     /** Behind int16 version, int32 CRC and int32 count: entries that begin with the producer id. */
@@ -93,6 +93,9 @@ final class LogFinder {
         } catch (IOException e) {
             problem = "cannot be read: " + FileReason.of(e);
         }
+        LogEvidence evidence = new LogEvidence(disk, path, clean, recoveryPoint, start);
+        String missing = evidence.missing();
+        problem = problem == null && missing != null ? missing + ": segments are missing in " + path : problem;
         return new SourceLog(
                 path.toString(),
                 name.topic(),
@@ -104,13 +107,16 @@ final class LogFinder {
                 maxProducerId(path),
                 clean ? recoveryPoint : new TailCheck(disk, path).wholeUpTo(recoveryPoint),
                 start,
-                problem);
+                problem,
+                problem == null ? evidence.open() : List.of());
     }
 
     private long bytes(Path path) throws IOException {
         long bytes = 0;
         for (Path file : disk.list(path)) {
-            bytes += Files.isRegularFile(file) ? disk.size(file) : 0;
+            boolean index = FileNames.baseOffset(file, FileNames.INDEX).isPresent()
+                    || FileNames.baseOffset(file, FileNames.TIME_INDEX).isPresent();
+            bytes += Files.isRegularFile(file) && !index ? disk.size(file) : 0;
         }
         return bytes;
     }

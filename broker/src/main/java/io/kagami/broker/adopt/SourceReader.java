@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.Set;
 import java.util.TreeMap;
 
 /** Reads the directories of a stopped Apache Kafka (KRaft) or Kagami; changes nothing in them. */
@@ -104,11 +105,20 @@ final class SourceReader {
             node = node == NODE_UNKNOWN ? owner : node;
             logs.addAll(new LogFinder(directory, owner, clean()).find());
         }
+        KafkaMetadataReader.Read read = KafkaMetadataReader.read(metadataLog, clean());
         SourceCatalog catalog;
         try {
-            catalog = KafkaMetadataReader.read(metadataLog).catalog(cluster, node);
+            catalog = read.metadata().catalog(cluster, node);
         } catch (IllegalArgumentException e) {
             throw new AdoptionFailed("the metadata log " + metadataLog + " contradicts itself: " + e.getMessage(), e);
+        }
+        List<String> strays =
+                logs.stream().filter(catalog::stray).map(SourceLog::path).toList();
+        if (read.torn() != null && !strays.isEmpty()) {
+            throw new AdoptionFailed("the metadata log ends torn, in " + read.torn() + ", and "
+                    + strays.size() + " directories are of topics that it does not know, such as " + strays.get(0)
+                    + ": what would tell of them may be lost. Start that broker once and stop it, so that it settles this;"
+                    + " or move those directories away to go on without them");
         }
         return new Source("Apache Kafka", directories, clean(), catalog, logs);
     }
@@ -166,7 +176,7 @@ final class SourceReader {
                 "Kagami",
                 directories,
                 clean(),
-                new SourceCatalog(state.clusterId(), topics, state.nextProducerId(), Map.of(), notes),
+                new SourceCatalog(state.clusterId(), topics, Set.of(), state.nextProducerId(), Map.of(), notes),
                 logs);
     }
 

@@ -27,6 +27,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 /**
  * {@code adopt DIR... --config FILE [--old-config FILE] [--metadata DIR] [--move] [--yes]}: takes over the log directories of a stopped broker. Without
@@ -213,10 +214,10 @@ public final class StorageCommand {
             existing = existing.getParent();
         }
         if (way == Way.COPY) {
-            long needed = plan.rows().stream()
-                    .filter(row -> row.verdict() == Verdict.ADOPT)
-                    .mapToLong(Row::bytes)
-                    .sum();
+            long needed = 0;
+            for (Journal.Log log : plan.logs()) {
+                needed += bytes(Path.of(log.path()));
+            }
             long free = Files.getFileStore(existing).getUsableSpace();
             if (needed > free) {
                 throw new AdoptionFailed("the copy needs " + needed + " bytes, and " + existing + " has " + free
@@ -230,6 +231,17 @@ public final class StorageCommand {
                         + " and cannot be moved there: adopt without --move, which copies");
             }
         }
+    }
+
+    /** Of all files, the indexes too. */
+    private static long bytes(Path directory) throws IOException {
+        long bytes = 0;
+        try (Stream<Path> files = Files.list(directory)) {
+            for (Path file : files.filter(Files::isRegularFile).toList()) {
+                bytes += Files.size(file);
+            }
+        }
+        return bytes;
     }
 
     private void print(Source source, AdoptionPlan plan, Way way) {

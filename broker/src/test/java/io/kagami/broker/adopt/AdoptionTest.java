@@ -34,6 +34,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The command on made-up partition directories beside the metadata log of a real Kafka 4.4.0, which has the topic t of 3 partitions. */
 class AdoptionTest {
@@ -83,21 +84,29 @@ class AdoptionTest {
             Path log = Files.createDirectories(source.resolve("t-" + i));
             Files.writeString(log.resolve("partition.metadata"), "version: 0\ntopic_id: " + topicId());
             Files.writeString(log.resolve("leader-epoch-checkpoint"), "0\n1\n" + (3 + i) + " 0\n");
-            Files.write(log.resolve("00000000000000000000.log"), batch(0, "value " + i));
+            Files.write(log.resolve("00000000000000000000.log"), batch(0, "value " + i, 5));
         }
     }
 
     private String topicId() {
-        KafkaMetadata metadata = KafkaMetadataReader.read(source.resolve(METADATA));
+        KafkaMetadata metadata =
+                KafkaMetadataReader.read(source.resolve(METADATA), true).metadata();
         return metadata.catalog("c", 1).topics().get("t").id().toString();
     }
 
     private static byte[] batch(long offset, String value) {
-        ByteBuffer batch = new BatchBuilder(Codec.NONE)
-                .baseOffset(offset)
-                .leaderEpoch(3)
-                .append(1_000, null, value.getBytes(StandardCharsets.UTF_8))
-                .build();
+        return batch(offset, value, 1);
+    }
+
+    private static byte[] batch(long offset, String value, int records) {
+        BatchBuilder builder = new BatchBuilder(Codec.NONE).baseOffset(offset).leaderEpoch(3);
+        for (int i = 0; i < records; i++) {
+            builder.append(1_000, null, value.getBytes(StandardCharsets.UTF_8));
+        }
+        return bytes(builder.build());
+    }
+
+    private static byte[] bytes(ByteBuffer batch) {
         byte[] bytes = new byte[batch.remaining()];
         batch.get(bytes);
         return bytes;
@@ -295,13 +304,117 @@ class AdoptionTest {
     }
 
     @Test
-    void aDamagedMetadataLogIsRefusedAndATornEndIsNot() throws IOException {
+    void aTornEndOfTheMetadataLogIsAcceptedAfterACrashAndNotAfterACleanStop() throws IOException {
         Path log = source.resolve(METADATA).resolve("00000000000000000000.log");
         byte[] bytes = Files.readAllBytes(log);
         Files.write(log, java.util.Arrays.copyOf(bytes, bytes.length - 3));
+        assertThat(run().err()).contains("the metadata log is damaged in " + log, "position", "stopped cleanly");
+        Files.delete(source.resolve(".kafka_cleanshutdown"));
         assertThat(run().code()).isZero();
-        Files.write(source.resolve(METADATA).resolve("00000000000000009999.log"), new byte[0]);
-        assertThat(run().err()).contains("the metadata log is damaged in");
+        Path unknown = Files.createDirectories(source.resolve("unknown-0"));
+        Files.writeString(unknown.resolve("partition.metadata"), "version: 0\ntopic_id: AAAAAAAAAAcAAAAAAAAABw");
+        Files.write(unknown.resolve("00000000000000000000.log"), batch(0, "x"));
+        assertThat(run().err()).contains("ends torn", unknown.toString());
+        Files.write(log, bytes);
+        assertThat(run().out()).containsPattern("left +stray: the metadata knows no such topic");
+        Files.write(source.resolve(METADATA).resolve("00000000000000009999.log"), batch(9999, "x"));
+        assertThat(run().err()).contains("a batch has offset 9999 where");
+    }
+
+    /** Any byte of any batch but the last one: what is behind it would be missing without a word. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void damageInTheMiddleOfTheMetadataLogIsRefusedAndNamed(boolean clean) throws IOException {
+        Path log = source.resolve(METADATA).resolve("00000000000000000000.log");
+        byte[] bytes = Files.readAllBytes(log);
+        if (!clean) {
+            Files.delete(source.resolve(".kafka_cleanshutdown"));
+        }
+        int last = 0;
+        List<Integer> epochs = new ArrayList<>(); // leader epochs: no checksum covers them, and nobody reads them
+        for (int at = 0; at < bytes.length; at += 12 + ByteBuffer.wrap(bytes).getInt(at + 8)) {
+            last = at;
+            epochs.addAll(List.of(at + 12, at + 13, at + 14, at + 15));
+        }
+        for (int at = 0; at < last; at += 13) {
+            if (epochs.contains(at)) {
+                continue;
+            }
+            byte[] damaged = bytes.clone();
+            damaged[at] ^= (byte) 0x55;
+            Files.write(log, damaged);
+            Ran ran = run();
+            assertThat(ran.code()).as("byte %s", at).isEqualTo(1);
+            assertThat(ran.err()).as("byte %s", at).contains(log.toString(), "position");
+        }
+    }
+
+    @Test
+    void aSnapshotThatIsDamagedOrCutIsRefused() throws IOException {
+        Path snapshot = source.resolve(METADATA).resolve("00000000000000000000-0000000000.checkpoint");
+        byte[] bytes = Files.readAllBytes(snapshot);
+        byte[] damaged = bytes.clone();
+        damaged[bytes.length / 2] ^= 1;
+        Files.write(snapshot, damaged);
+        assertThat(run().err()).contains("the metadata snapshot " + snapshot + " is damaged at position");
+        Files.write(
+                snapshot,
+                java.util.Arrays.copyOf(bytes, 12 + ByteBuffer.wrap(bytes).getInt(8)));
+        assertThat(run().err()).contains(snapshot + " is damaged", "its end is missing");
+    }
+
+    @Test
+    void aPartitionWithoutSegmentsThatSomethingTellsOfIsRefused() throws IOException {
+        Path log = source.resolve("t-1");
+        Path first = log.resolve("00000000000000000000.log");
+        Path index = log.resolve("00000000000000000000.index");
+        Files.write(index, new byte[8]);
+        Files.move(first, log.resolve("kept"));
+        assertThat(run().out())
+                .containsPattern("refused +partition 1 has no segment at all, although offsets up to 5 were once known")
+                .contains(log.toString(), "There is nothing to adopt.");
+        Files.writeString(source.resolve("recovery-point-offset-checkpoint"), "0\n0\n");
+        Files.delete(source.resolve("log-start-offset-checkpoint"));
+        assertThat(run().out()).contains("partition 1 has no segment at all, although it has " + index.getFileName());
+        Files.write(log.resolve("00000000000000000005.log"), batch(5, "x"));
+        assertThat(run().out()).contains("partition 1 has " + index.getFileName() + " and not the segment");
+        Files.delete(index);
+        assertThat(run().out()).containsPattern("t +3 +\\d+ +adopt");
+        Files.writeString(source.resolve("log-start-offset-checkpoint"), "0\n1\nt 1 2\n");
+        assertThat(run().out())
+                .contains("partition 1 begins at offset 5, although its log start was written down as 2");
+        Files.delete(log.resolve("00000000000000000005.log"));
+        Files.write(first, batch(0, "x", 3));
+        Files.writeString(source.resolve("recovery-point-offset-checkpoint"), "0\n1\nt 1 4\n");
+        assertThat(run().out()).contains("partition 1 ends at offset 3, although everything below 4 was once known");
+    }
+
+    @Test
+    void aSegmentOnItsWayOutLeavesNoGap() throws IOException {
+        Path log = source.resolve("t-0");
+        Files.write(log.resolve("00000000000000000005.log"), batch(5, "x"));
+        Files.move(log.resolve("00000000000000000000.log"), log.resolve("00000000000000000000.log.deleted"));
+        Files.write(log.resolve("00000000000000000000.index"), new byte[8]);
+        assertThat(run().out()).containsPattern("t +3 +\\d+ +adopt");
+    }
+
+    @Test
+    void anOpenTransactionIsFoundInTheBatchesAndNamed() throws IOException {
+        Path log = source.resolve("t-2").resolve("00000000000000000000.log");
+        ByteBuffer open = new BatchBuilder(Codec.NONE)
+                .baseOffset(5)
+                .producer(77, (short) 2, 0)
+                .append(1_000, null, new byte[1])
+                .build();
+        byte[] transactional = bytes(open);
+        ByteBuffer.wrap(transactional).putShort(21, (short) 0x10);
+        java.util.zip.CRC32C crc = new java.util.zip.CRC32C();
+        crc.update(transactional, 21, transactional.length - 21);
+        ByteBuffer.wrap(transactional).putInt(17, (int) crc.getValue());
+        Files.write(log, transactional, java.nio.file.StandardOpenOption.APPEND);
+        assertThat(run().out())
+                .contains(
+                        "In t-2 a transaction of producer id 77 is open from offset 5 on, since 1970-01-01T00:00:01Z");
     }
 
     @Test

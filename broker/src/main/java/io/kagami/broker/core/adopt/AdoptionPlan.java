@@ -5,6 +5,7 @@ import io.kagami.broker.core.cluster.ClusterRecord.ProducerIdsRaised;
 import io.kagami.broker.core.cluster.ClusterRecord.TopicCreated;
 import io.kagami.broker.core.cluster.ClusterState;
 import io.kagami.broker.core.cluster.TopicImage;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -223,7 +224,17 @@ public record AdoptionPlan(List<Row> rows, List<Journal.Log> logs, List<ClusterR
                         + " and becomes an ordinary topic that clients may write to; mirrors are not adopted. Create the mirror"
                         + " again and start the topic in it before clients come, and it goes on where it ended.");
             }
+            chosen.forEach(log -> log.open().forEach(open -> tell(log, open)));
             rows.add(new Row(topic.name(), chosen.size(), bytes(chosen), Verdict.ADOPT, String.join("; ", dropped)));
+        }
+
+        private void tell(SourceLog log, OpenTransaction open) {
+            notes.add("In " + log.topic() + "-" + log.partition() + " a transaction of producer id " + open.producerId()
+                    + " is open from offset " + open.firstOffset() + " on, "
+                    + (open.sinceMs() < 0 ? "nobody knows since when" : "since " + Instant.ofEpochMilli(open.sinceMs()))
+                    + ": consumers with isolation.level=read_committed see nothing from that offset on, and no coordinator ends it"
+                    + " here. End it where it was begun before the adoption: start that broker, wait for transaction.max.timeout.ms,"
+                    + " stop it.");
         }
 
         /** A new leader begins a new epoch: what it appends can always be told from what its predecessor had. */
@@ -264,12 +275,18 @@ public record AdoptionPlan(List<Row> rows, List<Journal.Log> logs, List<ClusterR
                 return log.problem();
             }
             SourceCatalog.Topic topic = catalog.topics().get(log.topic());
+            if (catalog.stray(log)) {
+                return (topic == null
+                                ? "stray: the metadata knows no such topic"
+                                : "stray: the topic of that name has another id in the metadata")
+                        + ", and no record of it says that the one with id " + log.topicId() + " was deleted";
+            }
             if (topic == null) {
-                return "the metadata has no such topic; it was deleted";
+                return "its topic was deleted";
             }
             return topic.id().equals(log.topicId())
                     ? "the metadata has no such partition of the topic"
-                    : "it belongs to an earlier topic of that name, with id " + log.topicId();
+                    : "it belongs to an earlier topic of that name, with id " + log.topicId() + ", which was deleted";
         }
 
         private static long bytes(List<SourceLog> logs) {

@@ -13,6 +13,7 @@ import io.kagami.broker.core.adopt.KafkaRecord.TransactionBegun;
 import io.kagami.broker.core.adopt.KafkaRecord.TransactionEnded;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -51,6 +52,7 @@ public final class KafkaMetadata {
     /** By node id as text; empty text for the defaults of all. */
     private final Map<String, TreeMap<String, String>> brokerConfigs = new HashMap<>();
 
+    private final Set<Uuid> removed = new HashSet<>();
     private final TreeSet<String> told = new TreeSet<>();
     private long nextProducerId;
     /** Null outside a transaction of metadata. */
@@ -78,6 +80,7 @@ public final class KafkaMetadata {
             names.put(r.id(), r.name());
             partitions.put(r.id(), new TreeMap<>());
         } else if (record instanceof TopicRemoved r) {
+            removed.add(r.id());
             partitions.remove(r.id());
             configs.remove(names.remove(r.id()));
         } else if (record instanceof PartitionMade r) {
@@ -188,6 +191,6 @@ public final class KafkaMetadata {
             notes.add("Its metadata sets configs of the broker: " + String.join(", ", ofBroker.keySet())
                     + ". Those that are defaults of topics are kept, others are not taken over.");
         }
-        return new SourceCatalog(clusterId, topics, nextProducerId, ofBroker, notes);
+        return new SourceCatalog(clusterId, topics, Set.copyOf(removed), nextProducerId, ofBroker, notes);
     }
 }

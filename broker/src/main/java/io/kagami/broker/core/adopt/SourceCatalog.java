@@ -2,6 +2,7 @@ package io.kagami.broker.core.adopt;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.kafka.common.Uuid;
 
 /**
@@ -9,6 +10,7 @@ import org.apache.kafka.common.Uuid;
  *
  * @param clusterId its cluster
  * @param topics by name, sorted
+ * @param removed ids of topics that the metadata says were deleted; those deleted before its oldest record are not known
  * @param nextProducerId first producer id that its cluster has not handed out
  * @param brokerConfigs configs of the broker that its metadata sets, which win over its configuration file
  * @param notes sentences on what its metadata holds beside topics and is not taken over
@@ -16,9 +18,19 @@ import org.apache.kafka.common.Uuid;
 public record SourceCatalog(
         String clusterId,
         Map<String, Topic> topics,
+        Set<Uuid> removed,
         long nextProducerId,
         Map<String, String> brokerConfigs,
         List<String> notes) {
+    /** Whether nothing is known of the topic that a directory says it belongs to: neither that it is nor that it was deleted. */
+    public boolean stray(SourceLog log) {
+        Topic topic = topics.get(log.topic());
+        return log.topic() != null
+                && !removed.contains(log.topicId())
+                && (topic == null
+                        || !(topic.id().equals(log.topicId()) || log.topicId().equals(Uuid.ZERO_UUID)));
+    }
+
     /**
      * @param partitions by number, without holes
      * @param mirror the mirror of another Kagami that it belongs to and that has not stopped, or null

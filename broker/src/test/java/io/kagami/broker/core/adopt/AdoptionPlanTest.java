@@ -27,6 +27,7 @@ class AdoptionPlanTest {
     private final List<SourceLog> logs = new ArrayList<>();
     private ClusterState state = ClusterState.EMPTY;
     private Set<String> occupied = Set.of();
+    private Set<Uuid> removed = Set.of();
 
     private void topic(String name, Uuid id, Map<String, String> configs, SourceCatalog.Partition... partitions) {
         topics.put(name, new SourceCatalog.Topic(name, id, List.of(partitions), configs, null));
@@ -45,7 +46,10 @@ class AdoptionPlanTest {
 
     private AdoptionPlan plan(Map<String, String> inherited) {
         return AdoptionPlan.make(
-                new SourceCatalog("c", topics, 10, Map.of(), List.of()), logs, inherited, new AdoptionPlan.Target() {
+                new SourceCatalog("c", topics, removed, 10, Map.of(), List.of()),
+                logs,
+                inherited,
+                new AdoptionPlan.Target() {
                     @Override
                     public ClusterState state() {
                         return state;
@@ -164,6 +168,9 @@ class AdoptionPlanTest {
         log("t", 9, ID, 1);
         log("gone", 0, OTHER, 1);
         SourceLog older = log("t", 3, OTHER, 1);
+        removed = Set.of(OTHER);
+        log("lost", 0, new Uuid(7, 7), 1);
+        log("t", 4, new Uuid(7, 7), 1);
         logs.add(
                 new SourceLog("/d1/x-0.1-delete", null, 0, Uuid.ZERO_UUID, 1, 1, -1, -1, 0, 0, "it was being deleted"));
         AdoptionPlan plan = plan(Map.of());
@@ -172,9 +179,19 @@ class AdoptionPlanTest {
                 .extracting(Row::name, Row::why)
                 .containsExactly(
                         org.assertj.core.groups.Tuple.tuple("t-9", "the metadata has no such partition of the topic"),
-                        org.assertj.core.groups.Tuple.tuple("gone-0", "the metadata has no such topic; it was deleted"),
+                        org.assertj.core.groups.Tuple.tuple("gone-0", "its topic was deleted"),
                         org.assertj.core.groups.Tuple.tuple(
-                                "t-3", "it belongs to an earlier topic of that name, with id " + older.topicId()),
+                                "t-3",
+                                "it belongs to an earlier topic of that name, with id " + older.topicId()
+                                        + ", which was deleted"),
+                        org.assertj.core.groups.Tuple.tuple(
+                                "lost-0",
+                                "stray: the metadata knows no such topic, and no record of it says that the one with id "
+                                        + new Uuid(7, 7) + " was deleted"),
+                        org.assertj.core.groups.Tuple.tuple(
+                                "t-4",
+                                "stray: the topic of that name has another id in the metadata, and no record of it says that the one with id "
+                                        + new Uuid(7, 7) + " was deleted"),
                         org.assertj.core.groups.Tuple.tuple("x-0.1-delete", "it was being deleted"));
     }
 
@@ -183,6 +200,28 @@ class AdoptionPlanTest {
         topics.put("t", new SourceCatalog.Topic("t", ID, List.of(of(7, 1, 1)), Map.of(), "m"));
         log("t", 0, ID, 1);
         assertThat(plan(Map.of()).notes()).anyMatch(note -> note.contains("was in the mirror m"));
+    }
+
+    @Test
+    void anOpenTransactionIsToldWithItsPartitionProducerOffsetAndTime() {
+        topic("t", ID, Map.of(), of(7, 1, 1));
+        logs.add(new SourceLog(
+                "/d1/t-0",
+                "t",
+                0,
+                ID,
+                1,
+                100,
+                3,
+                41,
+                10,
+                2,
+                null,
+                List.of(new OpenTransaction(17, (short) 3, 5, 6, 1_000))));
+        AdoptionPlan plan = plan(Map.of());
+        assertThat(plan.rows().get(0).verdict()).isEqualTo(Verdict.ADOPT);
+        assertThat(plan.notes()).singleElement().satisfies(note -> assertThat(note)
+                .contains("t-0", "producer id 17", "offset 6", "1970-01-01T00:00:01Z", "read_committed"));
     }
 
     @Test
