@@ -246,8 +246,8 @@ class RealProducersIT {
                 Fill.create(victim.bootstrap(), topic, 1, Map.of("internal.segment.bytes", "20000"));
             }
             int messages = 6_000;
-            CompletableFuture<List<String>> once = write(victim, "idempotent", messages, idempotent);
-            CompletableFuture<List<String>> atLeast = write(victim, "plain", messages, plain);
+            CompletableFuture<Written> once = write(victim, "idempotent", messages, idempotent);
+            CompletableFuture<Written> atLeast = write(victim, "plain", messages, plain);
             for (int round = 0; round < 3; round++) {
                 long before = end(victim, "idempotent");
                 Eventually.succeeds(Duration.ofSeconds(60), () -> assertThat(end(victim, "idempotent"))
@@ -255,11 +255,18 @@ class RealProducersIT {
                 victim.kill9();
                 victim.start();
             }
-            List<String> acknowledgedOnce = once.join();
-            assertThat(acknowledgedOnce).as("all were acknowledged").hasSize(messages);
+            assertThat(once.join().acknowledged()).as("all were acknowledged").hasSize(messages);
+            assertThat(once.join().refused()).as("none was given up").isEmpty();
             assertThat(read(victim, "idempotent")).as("no loss, no duplicate").isEqualTo(numbers(messages));
             TreeSet<String> found = new TreeSet<>(read(victim, "plain"));
-            assertThat(found).as("no loss of what was acknowledged").containsAll(atLeast.join());
+            Written plainly = atLeast.join();
+            assertThat(plainly.acknowledged().size() + plainly.refused().size())
+                    .as("the tool went through all of its messages")
+                    .isEqualTo(messages);
+            assertThat(plainly.acknowledged())
+                    .as("it wrote before, between and after the kills")
+                    .hasSizeGreaterThan(messages / 4);
+            assertThat(found).as("no loss of what was acknowledged").containsAll(plainly.acknowledged());
         }
     }
 
@@ -274,11 +281,14 @@ class RealProducersIT {
                 .next();
     }
 
-    /** Runs kafka-verifiable-producer; the values it says were acknowledged. */
-    private static CompletableFuture<List<String>> write(KagamiProcess broker, String topic, int count, Path config) {
+    /** Values that kafka-verifiable-producer says were acknowledged, and those it says were not. */
+    private record Written(List<String> acknowledged, List<String> refused) {}
+
+    /** Runs kafka-verifiable-producer to its end. */
+    private static CompletableFuture<Written> write(KagamiProcess broker, String topic, int count, Path config) {
         return CompletableFuture.supplyAsync(() -> {
             Path out = Checkout.scratch().resolve("verifiable-" + topic + ".out");
-            tools.runTool(
+            int exit = tools.runTool(
                     "org.apache.kafka.tools.VerifiableProducer",
                     List.of(
                             "--bootstrap-server",
@@ -294,10 +304,13 @@ class RealProducersIT {
                             "--command-config",
                             config.toString()),
                     out);
-            return matches(
-                    out,
-                    "\"producer_send_success\".*?\"value\":\"(\\d+)\"|\"value\":\"(\\d+)\".*?\"producer_send_success\"");
+            assertThat(exit).as("exit code, see %s", out).isZero();
+            return new Written(values(out, "producer_send_success"), values(out, "producer_send_error"));
         });
+    }
+
+    private static List<String> values(Path out, String event) {
+        return matches(out, "\"" + event + "\".*?\"value\":\"(\\d+)\"|\"value\":\"(\\d+)\".*?\"" + event + "\"");
     }
 
     /** Runs kafka-verifiable-consumer over the whole topic; the values in order. */
