@@ -111,6 +111,7 @@ public record BrokerConfig(
     private static final Pattern HTTP = Pattern.compile("http://(\\[[0-9a-fA-F:.%]+]|[^:\\[\\]/]+):(\\d{1,5})/?");
     private static final Map<ConfigKey, String> TOPIC_KEYS = Map.ofEntries(
             Map.entry(ConfigKey.MESSAGE_BYTES, "max.message.bytes"),
+            Map.entry(ConfigKey.DECOMPRESSED_BYTES, "max.decompressed.message.bytes"),
             Map.entry(ConfigKey.SEGMENT_BYTES, "segment.bytes"),
             Map.entry(ConfigKey.COMPRESSION_TYPE, "compression.type"),
             Map.entry(ConfigKey.COMPRESSION_GZIP_LEVEL, "compression.gzip.level"),
@@ -228,6 +229,9 @@ public record BrokerConfig(
         }
 
         private static String nearest(String key, Set<String> known) {
+            if (key.equals("transactional.id.expiration.ms")) {
+                return ": this broker does not coordinate transactions yet, so that nothing would expire";
+            }
             String wanted = key.replace("_", ".").toLowerCase(java.util.Locale.ROOT);
             return known.contains(wanted) ? "; did you mean " + wanted + "?" : "";
         }
@@ -235,10 +239,11 @@ public record BrokerConfig(
         private List<Path> logDirs() {
             List<Path> all = new ArrayList<>();
             Set<Path> seen = new HashSet<>();
-            for (String each : split(text(ConfigKey.LOG_DIRS))) {
+            ConfigKey key = text(ConfigKey.LOG_DIRS).isEmpty() ? ConfigKey.LOG_DIR : ConfigKey.LOG_DIRS;
+            for (String each : split(text(key))) {
                 Path path = Path.of(each);
                 if (!seen.add(path.toAbsolutePath().normalize())) {
-                    throw fault(ConfigKey.LOG_DIRS, "names " + each + " twice");
+                    throw fault(key, "names " + each + " twice");
                 }
                 all.add(path);
             }

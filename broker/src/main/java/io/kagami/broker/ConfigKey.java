@@ -14,6 +14,7 @@ enum ConfigKey {
     ALLOW_PLAINTEXT(
             "allow.plaintext", "false", "true; false", "permits a plaintext listener that other machines can reach"),
     LOG_DIRS("log.dirs", "", "the data directories, comma separated, best each on a disk of its own; needed"),
+    LOG_DIR("log.dir", "", "the same where log.dirs is not set"),
     METADATA_LOG_DIR(
             "metadata.log.dir", "", "directory of the metadata log; empty = cluster_metadata in the first of log.dirs"),
     RECOVERY_THREADS(
@@ -44,6 +45,12 @@ enum ConfigKey {
             "receive buffer of a client's socket; -1 = the system decides"),
     MESSAGE_BYTES(
             "message.max.bytes", "1048588", 0, 1 << 30, "largest batch of a producer; default of max.message.bytes"),
+    DECOMPRESSED_BYTES(
+            "max.decompressed.message.bytes",
+            "2147483639",
+            1,
+            2_147_483_639,
+            "largest record in a compressed batch of a producer; default of the same key of topics"),
     FETCH_BYTES("fetch.max.bytes", "57671680", 1024, 1 << 30, "most bytes of one fetch answer"),
     SEGMENT_BYTES("log.segment.bytes", "1073741824", 1 << 20, Integer.MAX_VALUE, "default of segment.bytes"),
     COMPRESSION_TYPE(

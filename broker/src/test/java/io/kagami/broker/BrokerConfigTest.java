@@ -75,6 +75,8 @@ class BrokerConfigTest {
             delimiter = '|',
             value = {
                 "no.such.key=1 | unknown key no.such.key",
+                "transactional.id.expiration.ms=1 | does not coordinate transactions yet",
+                "max.decompressed.message.bytes=0 | must be",
                 "node_id=1 | did you mean node.id?",
                 "node.id=-1 | node.id must be between 0 and",
                 "node.id=one | node.id must be a whole number",
@@ -121,6 +123,13 @@ class BrokerConfigTest {
         BrokerConfig config = BrokerConfig.parse(List.of("log.dirs=/a, /b/c"), "test.properties");
         assertThat(config.logDirs()).containsExactly(Path.of("/a"), Path.of("/b/c"));
         assertThat(config.metadataDir()).isEqualTo(Path.of("/a/cluster_metadata"));
+    }
+
+    @Test
+    void logDirStandsInForLogDirsThatAreNotSet() {
+        assertThat(BrokerConfig.parse(List.of("log.dir=/a"), "test.properties").logDirs())
+                .containsExactly(Path.of("/a"));
+        assertThat(parse("log.dir=/a").logDirs()).as("log.dirs wins").containsExactly(Path.of("/data"));
     }
 
     @Test

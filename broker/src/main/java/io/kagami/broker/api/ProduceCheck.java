@@ -25,6 +25,7 @@ final class ProduceCheck {
     private static final int ATTRIBUTES_AT = 21;
     private static final int MAX_TIMESTAMP_AT = 35;
     private static final short LOG_APPEND_TIME = 0x08;
+    private static final long NO_TIMESTAMP = -1;
     private static final int ZSTD = 4;
     private static final short ZSTD_FROM = 7;
     private static final int RECORD_ERRORS_MAX = 100;
@@ -159,12 +160,11 @@ final class ProduceCheck {
                     Errors.INVALID_RECORD,
                     "A batch of producer " + BatchHeader.producerId(buf, at) + " needs an epoch and a first sequence");
         }
-        if (BatchHeader.logAppendTime(buf, at)) {
-            return rules.logAppendTime()
-                    ? null
-                    : Verdict.refused(
-                            Errors.INVALID_TIMESTAMP,
-                            "A producer may not set the timestamp type LogAppendTime; the topic has CreateTime");
+        // under CreateTime the batch is read with the one time in its header and stored as CreateTime, as in Apache
+        // Kafka
+        if (BatchHeader.logAppendTime(buf, at)
+                && (rules.logAppendTime() || BatchHeader.maxTimestamp(buf, at) == NO_TIMESTAMP)) {
+            return Verdict.refused(Errors.INVALID_TIMESTAMP, "A producer may not set the timestamp type LogAppendTime");
         }
         return null;
     }
@@ -174,7 +174,7 @@ final class ProduceCheck {
         BatchView batch;
         try {
             batch = RecordBatches.of(records).get(0);
-            batch.forEach(inflatedBytesMax, reading);
+            batch.forEach(new BatchView.Budget(inflatedBytesMax, rules.recordBytesMax()), reading);
         } catch (Stop stop) {
             return reading.verdict();
         } catch (MalformedRecords e) {
@@ -195,9 +195,10 @@ final class ProduceCheck {
         }
         if (rules.logAppendTime()) {
             stamp(wanted, at, (short) (BatchHeader.attributes(wanted, at) | LOG_APPEND_TIME), nowMs);
-        } else if (reading.largestTime != BatchHeader.maxTimestamp(wanted, at)) {
+        } else if (reading.largestTime != BatchHeader.maxTimestamp(wanted, at)
+                || BatchHeader.logAppendTime(wanted, at)) {
             // some clients leave it unset; Apache Kafka corrects it as well, since time lookups rely on it
-            stamp(wanted, at, BatchHeader.attributes(wanted, at), reading.largestTime);
+            stamp(wanted, at, (short) (BatchHeader.attributes(wanted, at) & ~LOG_APPEND_TIME), reading.largestTime);
         }
         return new Verdict(Errors.NONE, null, List.of(), rules.logAppendTime() ? nowMs : -1, wanted);
     }
@@ -238,14 +239,13 @@ final class ProduceCheck {
             index++;
         }
 
-        /** Records without a time are always taken. */
+        /** Records without a time are always taken; other times before 1970 count like any. */
         private boolean timely(long timestamp) {
-            if (timestamp < 0) {
-                return timestamp == -1;
+            if (timestamp == NO_TIMESTAMP) {
+                return true;
             }
-            return timestamp <= nowMs
-                    ? nowMs - timestamp <= rules.timestampBeforeMaxMs()
-                    : timestamp - nowMs <= rules.timestampAfterMaxMs();
+            long age = nowMs - timestamp; // overflows for times that are no times, as it does in Apache Kafka
+            return age <= rules.timestampBeforeMaxMs() && -age <= rules.timestampAfterMaxMs();
         }
 
         private Verdict verdict() {

@@ -85,10 +85,8 @@ public final class ProduceHandler implements Handler {
     private record Target(String topic, Uuid topicId, int partition) {}
 
     private static Errors refusal(ProduceRequestData body) {
-        if (body.acks() < -1 || body.acks() > 1) {
-            return Errors.INVALID_REQUIRED_ACKS;
-        }
-        return body.transactionalId() != null ? Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED : Errors.NONE;
+        // a transactional id counts for transactional batches alone, as in Apache Kafka
+        return body.acks() < -1 || body.acks() > 1 ? Errors.INVALID_REQUIRED_ACKS : Errors.NONE;
     }
 
     /** Ends when the partition's answer is filled in; never fails but for a bug. */

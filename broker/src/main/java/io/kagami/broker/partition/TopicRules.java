@@ -9,6 +9,7 @@ import java.util.Optional;
  * What the configuration of a topic says about a producer's batch.
  *
  * @param batchBytesMax largest batch
+ * @param recordBytesMax largest record in a compressed batch, as it is before compression
  * @param logAppendTime batches get this broker's time instead of the producer's
  * @param compacted records need a key
  * @param timestampBeforeMaxMs how far a record's time may be in the past
@@ -18,6 +19,7 @@ import java.util.Optional;
  */
 public record TopicRules(
         int batchBytesMax,
+        int recordBytesMax,
         boolean logAppendTime,
         boolean compacted,
         long timestampBeforeMaxMs,
@@ -32,6 +34,7 @@ public record TopicRules(
         Optional<Codec> codec = Codec.named(value("compression.type", "producer", overrides, defaults));
         return new TopicRules(
                 Integer.parseInt(value("max.message.bytes", "1048588", overrides, defaults)),
+                Integer.parseInt(value("max.decompressed.message.bytes", "2147483639", overrides, defaults)),
                 value("message.timestamp.type", "CreateTime", overrides, defaults)
                         .equals("LogAppendTime"),
                 value("cleanup.policy", "delete", overrides, defaults).contains("compact"),

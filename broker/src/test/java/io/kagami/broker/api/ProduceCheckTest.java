@@ -91,7 +91,7 @@ class ProduceCheckTest {
                         "transaction",
                         Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
                         b -> sealed(b.putShort(21, (short) 0x10))),
-                fault("append time", Errors.INVALID_TIMESTAMP, b -> sealed(b.putShort(21, (short) 0x08))),
+                fault("append time under CreateTime", Errors.NONE, b -> sealed(b.putShort(21, (short) 0x08))),
                 fault("no record", Errors.INVALID_RECORD, b -> sealed(b.putInt(57, 0))),
                 fault("negative count", Errors.INVALID_RECORD, b -> sealed(b.putInt(57, -1))),
                 fault("last offset delta", Errors.INVALID_RECORD, b -> sealed(b.putInt(23, 9))),
@@ -112,6 +112,54 @@ class ProduceCheckTest {
         damage.accept(batch);
         Verdict verdict = check(batch, TopicRules.DEFAULT, V9);
         assertThat(verdict.error()).as(verdict.message()).isEqualTo(error);
+    }
+
+    /** Answers of Apache Kafka 4.4. */
+    @Test
+    void theAppendTimeBitIsClearedUnderCreateTimeAndRefusedElse() {
+        ByteBuffer marked = sealed(batch(Codec.NONE, 3).putShort(21, (short) 0x08));
+        Verdict verdict = check(marked, TopicRules.DEFAULT, V9);
+        assertThat(verdict.error()).as(verdict.message()).isEqualTo(Errors.NONE);
+        assertThat(BatchHeader.logAppendTime(verdict.batch(), 0)).isFalse();
+        assertThat(BatchHeader.crcValid(verdict.batch(), 0)).isTrue();
+        assertThat(BatchHeader.maxTimestamp(verdict.batch(), 0)).isEqualTo(NOW - 8);
+        ByteBuffer again = sealed(batch(Codec.NONE, 3).putShort(21, (short) 0x08));
+        assertThat(check(again, rules("message.timestamp.type", "LogAppendTime"), V9)
+                        .error())
+                .isEqualTo(Errors.INVALID_TIMESTAMP);
+        ByteBuffer timeless = sealed(again.putLong(35, -1));
+        assertThat(check(timeless, TopicRules.DEFAULT, V9).error()).isEqualTo(Errors.INVALID_TIMESTAMP);
+    }
+
+    @Test
+    void aTimeBefore1970IsTakenUnlessItIsTooOld() {
+        ByteBuffer batch = sealed(batch(Codec.NONE, 1).putLong(27, -5));
+        assertThat(check(batch, TopicRules.DEFAULT, V9).error()).isEqualTo(Errors.NONE);
+        assertThat(check(batch, rules("message.timestamp.before.max.ms", "" + NOW), V9)
+                        .error())
+                .isEqualTo(Errors.INVALID_TIMESTAMP);
+        assertThat(check(batch, rules("message.timestamp.before.max.ms", "" + (NOW + 5)), V9)
+                        .error())
+                .isEqualTo(Errors.NONE);
+    }
+
+    @ParameterizedTest
+    @EnumSource(Codec.class)
+    void aRecordMayNotInflateBeyondTheTopicsLimitAndAPlainOneMay(Codec codec) {
+        ByteBuffer batch = copy(new BatchBuilder(codec)
+                .append(NOW, null, bytes("small"))
+                .append(NOW, null, new byte[1000])
+                .build());
+        int body = 1 + 1 + 1 + 1 + 2 + 1000
+                + 1; // attributes, time, offset, no key, length of the value, value, no headers
+        assertThat(check(batch, rules("max.decompressed.message.bytes", "" + body), V9)
+                        .error())
+                .isEqualTo(Errors.NONE);
+        Verdict verdict = check(batch, rules("max.decompressed.message.bytes", "" + (body - 1)), V9);
+        assertThat(verdict.error()).isEqualTo(codec == Codec.NONE ? Errors.NONE : Errors.INVALID_RECORD);
+        if (codec != Codec.NONE) {
+            assertThat(verdict.message()).contains(body + " bytes before compression", "at most " + (body - 1));
+        }
     }
 
     @Test

@@ -15,21 +15,24 @@ final class BatchRecords {
 
     private final BatchView batch;
     private final ByteBuffer in;
+    private final int recordBytesMax;
 
-    private BatchRecords(BatchView batch, ByteBuffer in) {
+    private BatchRecords(BatchView batch, ByteBuffer in, int recordBytesMax) {
         this.batch = batch;
         this.in = in;
+        this.recordBytesMax = recordBytesMax;
     }
 
-    static void read(BatchView batch, int inflatedBytesMax, Consumer<RecordView> consumer) {
+    static void read(BatchView batch, BatchView.Budget budget, Consumer<RecordView> consumer) {
         ByteBuffer bytes = batch.bytes();
         int count = bytes.getInt(COUNT_AT);
         ByteBuffer payload = bytes.slice(HEADER_BYTES, bytes.limit() - HEADER_BYTES);
-        ByteBuffer records = Inflater.inflate(batch, payload, inflatedBytesMax);
+        ByteBuffer records = Inflater.inflate(batch, payload, budget.batchBytesMax());
         if (count < 0 || (long) count * RECORD_BYTES_MIN > records.remaining()) {
             throw new MalformedRecords(batch + " declares " + count + " records in " + records.remaining() + " bytes");
         }
-        new BatchRecords(batch, records).readAll(count, bytes.getLong(BASE_TIMESTAMP_AT), consumer);
+        int recordBytesMax = batch.codec() == Codec.NONE ? Integer.MAX_VALUE : budget.recordBytesMax();
+        new BatchRecords(batch, records, recordBytesMax).readAll(count, bytes.getLong(BASE_TIMESTAMP_AT), consumer);
     }
 
     private void readAll(int count, long baseTimestamp, Consumer<RecordView> consumer) {
@@ -44,6 +47,10 @@ final class BatchRecords {
     private RecordView record(long baseTimestamp) {
         int size = varint();
         int start = in.position();
+        if (size > recordBytesMax) {
+            throw new MalformedRecords("a record of " + batch + " has " + size
+                    + " bytes before compression, and at most " + recordBytesMax + " are allowed");
+        }
         need(size);
         in.get(); // attributes: none is in use
         long timestamp = baseTimestamp + varlong();

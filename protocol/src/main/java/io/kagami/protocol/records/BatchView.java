@@ -97,12 +97,23 @@ public final class BatchView {
      *     exceeded; the consumer may have seen earlier records
      */
     public void forEach(int inflatedBytesMax, Consumer<RecordView> consumer) {
+        forEach(new Budget(inflatedBytesMax, Integer.MAX_VALUE), consumer);
+    }
+
+    /** As {@link #forEach(int, Consumer)}, with a limit for each compressed record too; that one counts in format 2 alone. */
+    public void forEach(Budget budget, Consumer<RecordView> consumer) {
         if (magic() == RecordBatch.MAGIC_VALUE_V2) {
-            BatchRecords.read(this, inflatedBytesMax, consumer);
+            BatchRecords.read(this, budget, consumer);
         } else {
-            LegacyRecords.read(this, inflatedBytesMax, consumer);
+            LegacyRecords.read(this, budget.batchBytesMax(), consumer);
         }
     }
+
+    /**
+     * @param batchBytesMax what the records of a compressed batch may inflate to, all together
+     * @param recordBytesMax the largest record of a compressed batch, without the bytes of its length
+     */
+    public record Budget(int batchBytesMax, int recordBytesMax) {}
 
     /** All records; see {@link #forEach}. */
     public List<RecordView> records(int inflatedBytesMax) {

@@ -89,6 +89,7 @@ final class Inflater {
     }
 
     private static MalformedRecords tooLarge(BatchView batch, int bytesMax) {
-        return new MalformedRecords(batch + " of " + batch.sizeInBytes() + " bytes inflates to more than " + bytesMax);
+        return new MalformedRecords(batch + " of " + batch.sizeInBytes() + " bytes inflates to more than " + bytesMax
+                + " bytes, which this process reads at most with its memory");
     }
 }
