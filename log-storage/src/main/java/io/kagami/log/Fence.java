@@ -18,6 +18,7 @@ final class Fence {
     private volatile StorageFault fault;
     private volatile boolean readable = true;
     private volatile boolean retired;
+    private volatile boolean givenUp;
 
     Fence(LogName name, Path directory) {
         this.name = name;
@@ -59,14 +60,19 @@ final class Fence {
     void closeQuietly(String why) {
         if (fault == null) {
             fault = new StorageFault("log " + name + " is offline: " + why, null);
+            givenUp = true;
         }
     }
 
     /**
      * After a disk error. The view was published before what failed, so what it shows is whole, and may be read on, unless the failure was
-     * one of cutting, or of forcing: after that the kernel may have dropped pages that it could not write.
+     * one of cutting, or of forcing: after that the kernel may have dropped pages that it could not write. No disk has failed when the files
+     * were given up meanwhile: a force that was under way finds them gone.
      */
     StorageFault close(String doing, Throwable e, long endOffset) {
+        if (givenUp) {
+            return fault;
+        }
         StorageFault why =
                 new StorageFault("cannot " + doing + " log " + name + " in " + directory + ": " + FileReason.of(e), e);
         if (!doing.equals(APPEND) && !doing.equals(ROLL) && !doing.equals(DELETE)) {
