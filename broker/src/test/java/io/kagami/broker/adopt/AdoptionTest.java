@@ -390,6 +390,14 @@ class AdoptionTest {
     }
 
     @Test
+    void aDirectoryOnItsWayOutIsLeft() throws IOException {
+        Files.createDirectories(source.resolve("t-0.0123456789abcdef0123456789abcdef-delete"));
+        Ran ran = run();
+        assertThat(ran.code()).isZero();
+        assertThat(ran.out()).containsPattern("-delete +1 +0 +left +it was being deleted");
+    }
+
+    @Test
     void aSegmentOnItsWayOutLeavesNoGap() throws IOException {
         Path log = source.resolve("t-0");
         Files.write(log.resolve("00000000000000000005.log"), batch(5, "x"));

@@ -24,11 +24,12 @@ public record SourceCatalog(
         List<String> notes) {
     /** Whether nothing is known of the topic that a directory says it belongs to: neither that it is nor that it was deleted. */
     public boolean stray(SourceLog log) {
+        if (log.topic() == null || removed.contains(log.topicId())) {
+            return false;
+        }
         Topic topic = topics.get(log.topic());
-        return log.topic() != null
-                && !removed.contains(log.topicId())
-                && (topic == null
-                        || !(topic.id().equals(log.topicId()) || log.topicId().equals(Uuid.ZERO_UUID)));
+        return topic == null
+                || !(topic.id().equals(log.topicId()) || log.topicId().equals(Uuid.ZERO_UUID));
     }
 
     /**
