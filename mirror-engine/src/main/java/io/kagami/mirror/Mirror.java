@@ -40,6 +40,7 @@ final class Mirror implements DataPath.Events, Alignment.Outcome, Discovery.Part
     private static final long JOURNAL_RETRY_MS = 1000;
     private static final long REARM_MAX_MS = 5000;
     private static final long LAG_INTERVAL_MS = 1000;
+    private static final long LAG_PARTS_PER_SECOND = 2000;
 
     private final MirrorContext mirror;
     private final SourceCluster source;
@@ -501,7 +502,10 @@ final class Mirror implements DataPath.Events, Alignment.Outcome, Discovery.Part
             }
         }
         mirror.meters().lag(sum, unknown);
-        mirror.turns().after(LAG_INTERVAL_MS, this::publishLag);
+        // with thousands of partitions less often, so that looking at all of them costs an idle broker no more than
+        // with a few
+        long partsMs = parts.size() * 1000L / LAG_PARTS_PER_SECOND;
+        mirror.turns().after(Math.max(LAG_INTERVAL_MS, partsMs), this::publishLag);
     }
 
     /** Ends fetching; states stay as they are. Appends on their way still complete. */
