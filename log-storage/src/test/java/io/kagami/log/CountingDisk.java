@@ -1,8 +1,6 @@
 package io.kagami.log;
 
-import io.kagami.log.disk.Disk;
 import io.kagami.log.disk.DiskFile;
-import io.kagami.log.disk.FileDisk;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.MappedByteBuffer;
@@ -12,12 +10,10 @@ import java.nio.channels.ReadableByteChannel;
 import java.nio.channels.WritableByteChannel;
 import java.nio.file.Path;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 
 /** The real disk, and how many bytes of each file were read with positional reads or as a whole. One thread. */
-final class CountingDisk implements Disk {
-    private final FileDisk real = new FileDisk();
+final class CountingDisk extends ForwardingDisk {
     private final Map<Path, Long> read = new HashMap<>();
 
     /** Under the name it had when it was opened. */
@@ -31,86 +27,28 @@ final class CountingDisk implements Disk {
 
     @Override
     public DiskFile open(Path file) throws IOException {
-        DiskFile opened = real.open(file);
+        DiskFile opened = super.open(file);
         return new CountedFile(opened, new CountedChannel(opened.channel(), file));
     }
 
     @Override
     public byte[] readAll(Path file, int bytesMax) throws IOException {
-        byte[] all = real.readAll(file, bytesMax);
+        byte[] all = super.readAll(file, bytesMax);
         count(file, all.length);
         return all;
     }
 
-    @Override
-    public boolean exists(Path path) {
-        return real.exists(path);
-    }
+    private static final class CountedFile extends ForwardingFile {
+        private final FileChannel channel;
 
-    @Override
-    public long size(Path file) throws IOException {
-        return real.size(file);
-    }
-
-    @Override
-    public long modifiedMs(Path file) throws IOException {
-        return real.modifiedMs(file);
-    }
-
-    @Override
-    public List<Path> list(Path directory) throws IOException {
-        return real.list(directory);
-    }
-
-    @Override
-    public void createDirectory(Path directory) throws IOException {
-        real.createDirectory(directory);
-    }
-
-    @Override
-    public void rename(Path from, Path to) throws IOException {
-        real.rename(from, to);
-    }
-
-    @Override
-    public boolean delete(Path path) throws IOException {
-        return real.delete(path);
-    }
-
-    @Override
-    public void forceDirectory(Path directory) throws IOException {
-        real.forceDirectory(directory);
-    }
-
-    private record CountedFile(DiskFile file, FileChannel channel) implements DiskFile {
-        @Override
-        public Path path() {
-            return file.path();
+        CountedFile(DiskFile file, FileChannel channel) {
+            super(file);
+            this.channel = channel;
         }
 
         @Override
-        public long size() throws IOException {
-            return file.size();
-        }
-
-        @Override
-        public void write(ByteBuffer source, long position) throws IOException {
-            file.write(source, position);
-        }
-
-        @Override
-        public void truncate(long size) throws IOException {
-            file.truncate(size);
-        }
-
-        @Override
-        public void force() throws IOException {
-            file.force();
-        }
-
-        @Override
-        public void close() throws IOException {
-            file.close();
+        public FileChannel channel() {
+            return channel;
         }
     }
 

@@ -1,18 +1,15 @@
 package io.kagami.log;
 
-import io.kagami.log.disk.Disk;
 import io.kagami.log.disk.DiskFile;
-import io.kagami.log.disk.FileDisk;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.BiPredicate;
 
 /** The real disk until it is full, or until an operation on a path is told to fail or to hang. */
-final class FaultyDisk implements Disk {
+final class FaultyDisk extends ForwardingDisk {
     /** What can fail. */
     enum Op {
         OPEN,
@@ -27,7 +24,6 @@ final class FaultyDisk implements Disk {
         FORCE
     }
 
-    private final FileDisk real = new FileDisk();
     volatile int bytesLeft = Integer.MAX_VALUE;
     /** What fails with EIO. */
     volatile BiPredicate<Op, Path> broken = (op, path) -> false;
@@ -55,90 +51,58 @@ final class FaultyDisk implements Disk {
     @Override
     public DiskFile open(Path file) throws IOException {
         check(Op.OPEN, file);
-        return new FaultyFile(real.open(file));
-    }
-
-    @Override
-    public boolean exists(Path path) {
-        return real.exists(path);
-    }
-
-    @Override
-    public long size(Path file) throws IOException {
-        return real.size(file);
-    }
-
-    @Override
-    public long modifiedMs(Path file) throws IOException {
-        return real.modifiedMs(file);
+        return new FaultyFile(super.open(file));
     }
 
     @Override
     public List<Path> list(Path directory) throws IOException {
         check(Op.LIST, directory);
-        return real.list(directory);
+        return super.list(directory);
     }
 
     @Override
     public void createDirectory(Path directory) throws IOException {
         check(Op.CREATE_DIRECTORY, directory);
-        real.createDirectory(directory);
+        super.createDirectory(directory);
     }
 
     @Override
     public void rename(Path from, Path to) throws IOException {
         check(Op.RENAME, from);
-        real.rename(from, to);
+        super.rename(from, to);
     }
 
     @Override
     public boolean delete(Path path) throws IOException {
         check(Op.DELETE, path);
-        return real.delete(path);
+        return super.delete(path);
     }
 
     @Override
     public void forceDirectory(Path directory) throws IOException {
         check(Op.FORCE_DIRECTORY, directory);
-        real.forceDirectory(directory);
+        super.forceDirectory(directory);
     }
 
     @Override
     public byte[] readAll(Path file, int bytesMax) throws IOException {
         check(Op.READ, file);
-        return real.readAll(file, bytesMax);
+        return super.readAll(file, bytesMax);
     }
 
-    private final class FaultyFile implements DiskFile {
-        private final DiskFile file;
-
+    private final class FaultyFile extends ForwardingFile {
         FaultyFile(DiskFile file) {
-            this.file = file;
-        }
-
-        @Override
-        public Path path() {
-            return file.path();
-        }
-
-        @Override
-        public FileChannel channel() {
-            return file.channel();
-        }
-
-        @Override
-        public long size() throws IOException {
-            return file.size();
+            super(file);
         }
 
         @Override
         public void write(ByteBuffer source, long position) throws IOException {
-            check(Op.WRITE, file.path());
+            check(Op.WRITE, path());
             int taken = Math.min(bytesLeft, source.remaining());
             int left = bytesLeft - (bytesLeft == Integer.MAX_VALUE ? 0 : taken);
             bytesLeft = left;
             ByteBuffer part = source.duplicate();
-            file.write(part.limit(part.position() + taken), position);
+            super.write(part.limit(part.position() + taken), position);
             if (taken < source.remaining()) {
                 throw new IOException("No space left on device");
             }
@@ -146,19 +110,14 @@ final class FaultyDisk implements Disk {
 
         @Override
         public void truncate(long size) throws IOException {
-            check(Op.TRUNCATE, file.path());
-            file.truncate(size);
+            check(Op.TRUNCATE, path());
+            super.truncate(size);
         }
 
         @Override
         public void force() throws IOException {
-            check(Op.FORCE, file.path());
-            file.force();
-        }
-
-        @Override
-        public void close() throws IOException {
-            file.close();
+            check(Op.FORCE, path());
+            super.force();
         }
     }
 }
