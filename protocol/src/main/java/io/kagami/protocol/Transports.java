@@ -35,6 +35,16 @@ public final class Transports {
         return EPOLL ? EpollSocketChannel.class : NioSocketChannel.class;
     }
 
+    /**
+     * Holds back packets that are not full until they are let go, so that small parts between files do not leave alone and wake the reader
+     * for a few bytes; the kernel lets go by itself after 200 ms. Nothing where the transport cannot. Event loop only.
+     */
+    public static void cork(Channel channel, boolean held) {
+        if (channel instanceof EpollSocketChannel socket && socket.isActive()) {
+            socket.config().setTcpCork(held);
+        }
+    }
+
     /** {@code epoll} or {@code nio}. */
     public static String name() {
         return EPOLL ? "epoll" : "nio";

@@ -5,6 +5,7 @@ import io.kagami.protocol.ApiTable;
 import io.kagami.protocol.Messages;
 import io.kagami.protocol.Request;
 import io.kagami.protocol.Response;
+import io.kagami.protocol.Transports;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelHandlerContext;
@@ -124,6 +125,10 @@ public final class ServerCodec extends ChannelDuplexHandler {
             closing = true;
             ctx.close();
             return;
+        }
+        if (parts.parts().size() > 1) { // has records, and something before them
+            Transports.cork(ctx.channel(), true);
+            promise.addListener(written -> Transports.cork(ctx.channel(), false));
         }
         parts.writeTo(ctx, promise);
     }
